@@ -15,7 +15,7 @@ use simpartner::{
     run::{self, Job, Observer, Started},
 };
 use simpartner_description::{Camera, Device, ImageNoise, Sensor, World};
-use simpartner_model::{Body, BodyId, Ground, Material, Plane, Pose, RobotId, Shape};
+use simpartner_model::{Body, BodyId, Ground, Material, Plane, Pose, RobotId};
 use simpartner_wire::signal::{CameraOptics, DeviceKind, Port};
 
 use crate::{
@@ -98,17 +98,8 @@ fn balls() -> World {
     let mut world = scene::world();
     world.mechanism.gravity = DVec3::ZERO;
     let base = Body { fixed: true, ..body("base", 1.0, cube(0.1), DVec3::new(0.0, 0.0, -1.0)) };
-    let ball = |name: &str, class, at| Body {
-        robot: None,
-        fixed: true,
-        class,
-        ..body(
-            name,
-            1.0,
-            Some(simpartner_model::Placed { pose: Pose::IDENTITY, shape: Shape::Sphere { radius: 0.4 } }),
-            at,
-        )
-    };
+    let ball =
+        |name: &str, class, at| Body { robot: None, fixed: true, class, ..body(name, 1.0, scene::ball(0.4), at) };
     world.mechanism.bodies.push(base);
     let mut world = as_robot(world);
     world.mechanism.bodies.push(ball("left", 7, DVec3::new(1.0, 0.0, 4.0)));
@@ -135,11 +126,8 @@ fn a_camera_sees_left_what_is_on_its_x_axis_and_above_what_is_on_its_y_axis() {
 #[test]
 fn depths_are_along_the_optical_axis_and_infinite_outside_of_the_range() {
     let mut world = balls();
-    world.mechanism.bodies[1].pose.translation = DVec3::new(0.0, 0.0, 4.0);
-    world.mechanism.bodies[1].shape = cube(20.0).map(|mut placed| {
-        placed.pose.translation.z = 10.0;
-        placed
-    });
+    let wall = body("wall", 1.0, cube(20.0), DVec3::new(0.0, 0.0, 14.0));
+    world.mechanism.bodies[1] = Body { robot: None, fixed: true, ..wall };
     let optics = |near, far| Camera { optics: CameraOptics { near, far, ..small().optics }, ..small() };
     let depth = |near, far| on(0, Pose::IDENTITY, DeviceKind::DepthCamera).with_camera(optics(near, far));
     world.devices = vec![camera("a", depth(0.01, 9.0)), camera("b", depth(0.01, 4.9)), camera("c", depth(5.1, 9.0))];

@@ -25,6 +25,15 @@ impl Frame {
         Self { number, step, timestep, images, files: OnceLock::new() }
     }
 
+    /// Memory of its pixels, bytes.
+    pub(super) fn byte_count(&self) -> usize {
+        let bytes = |image: &CameraImage| {
+            let [width, height] = image.size();
+            width * height * image.encoding().pixel_bytes()
+        };
+        self.images.iter().map(bytes).sum()
+    }
+
     /// The images as PNG files. The first call takes some milliseconds.
     pub(crate) fn files(&self) -> Result<&[Arc<[u8]>], String> {
         let encode = || self.images.iter().map(|image| Ok(image.png().map_err(|error| error.to_string())?.into()));

@@ -5,6 +5,7 @@
 //! for it while steps have deadlines. At other times the clock waits, so that subscribers get every image.
 
 mod frame;
+mod outlet;
 mod session;
 mod studio;
 
@@ -19,10 +20,15 @@ use std::{
 
 use simpartner_realtime::ImageSink;
 use simpartner_wire::signal::StepRecord;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
-use self::studio::Studio;
-pub(super) use self::{frame::Frame, session::serve, studio::Work};
+use self::{outlet::Outlet, studio::Studio};
+pub(super) use self::{
+    frame::Frame,
+    outlet::{Delivery, Subscription},
+    session::serve,
+    studio::Work,
+};
 use super::shared::Shared;
 
 /// Largest number of records that wait for the studio. Each holds one image of every camera at most, and the memory of a
@@ -40,20 +46,6 @@ pub(super) struct Cameras {
     waiting: Arc<AtomicUsize>,
     /// By the serial number of the camera's port.
     outlets: RwLock<HashMap<u32, Arc<Outlet>>>,
-}
-
-/// Where the images of a camera come out.
-#[derive(Debug)]
-pub(super) struct Outlet {
-    newest: watch::Sender<Option<Arc<Frame>>>,
-    subscribers: AtomicUsize,
-}
-
-/// A subscription to the images of a camera. The studio makes every image while there is one.
-#[derive(Debug)]
-pub(super) struct Subscription {
-    outlet: Arc<Outlet>,
-    newest: watch::Receiver<Option<Arc<Frame>>>,
 }
 
 impl Cameras {
@@ -92,13 +84,9 @@ impl Cameras {
         answered.await.map_err(|_| ended())?
     }
 
-    /// Subscribes to all images of a camera.
-    pub(super) fn subscribe(&self, camera: u32) -> Subscription {
-        let outlet = self.outlet(camera);
-        outlet.subscribers.fetch_add(1, Ordering::AcqRel);
-        let mut newest = outlet.newest.subscribe();
-        newest.mark_unchanged();
-        Subscription { newest, outlet }
+    /// Subscribes to the images of a camera.
+    pub(super) fn subscribe(&self, camera: u32, delivery: Delivery) -> Subscription {
+        self.outlet(camera).subscribe(delivery)
     }
 
     fn outlet(&self, camera: u32) -> Arc<Outlet> {
@@ -106,9 +94,7 @@ impl Cameras {
         let known = self.outlets.read().unwrap_or_else(PoisonError::into_inner).get(&camera).cloned();
         known.unwrap_or_else(|| {
             let mut outlets = self.outlets.write().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(outlets.entry(camera).or_insert_with(|| {
-                Arc::new(Outlet { newest: watch::Sender::new(None), subscribers: AtomicUsize::new(0) })
-            }))
+            Arc::clone(outlets.entry(camera).or_default())
         })
     }
 }
@@ -127,32 +113,5 @@ impl ImageSink for Cameras {
 
     fn is_full(&self) -> bool {
         self.waiting.load(Ordering::Acquire) >= MAX_WAITING
-    }
-}
-
-impl Outlet {
-    fn is_wanted(&self) -> bool {
-        self.subscribers.load(Ordering::Acquire) > 0
-    }
-}
-
-impl Subscription {
-    /// Waits for an image that this subscriber has not seen. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Arc<Frame> {
-        loop {
-            if self.newest.changed().await.is_err() {
-                // The outlet lives as long as the subscription.
-                std::future::pending::<()>().await;
-            }
-            if let Some(frame) = self.newest.borrow_and_update().clone() {
-                return frame;
-            }
-        }
-    }
-}
-
-impl Drop for Subscription {
-    fn drop(&mut self) {
-        self.outlet.subscribers.fetch_sub(1, Ordering::AcqRel);
     }
 }

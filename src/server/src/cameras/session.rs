@@ -8,7 +8,7 @@ use simpartner_wire::{
 };
 use tokio::task::spawn_blocking;
 
-use super::{Frame, Subscription};
+use super::{Delivery, Frame, Subscription};
 use crate::{
     connection::{CloseReason, Connection, READ_CHUNK, Wakeup},
     device::{enqueue, send_updates, switch_world, wait_for_place, wait_for_update},
@@ -59,7 +59,7 @@ pub(crate) async fn serve(
             match session.take_request() {
                 None => {}
                 Some(ImageRequest::Subscribe { interval, form }) => {
-                    let subscribe = || shared.cameras.subscribe(camera);
+                    let subscribe = || shared.cameras.subscribe(camera, Delivery::All);
                     stream =
                         (interval > 0).then(|| ImageStream { subscription: subscribe(), interval, form, due: None });
                     out.push_str("OK\n");

@@ -191,7 +191,9 @@ impl Studio {
         }
         if let Some(newest) = self.newest.get_mut(&camera) {
             if let (Ok(frame), true) = (&made, newest.is_due) {
-                self.cameras.outlet(camera).newest.send_replace(Some(Arc::clone(frame)));
+                let shared = self.shared.clone();
+                let has_deadlines = || shared.upgrade().is_none_or(|shared| shared.handle.has_deadlines());
+                self.cameras.outlet(camera).deliver(frame, has_deadlines);
             }
             // A client may be gone.
             newest.waiting.drain(..).for_each(|answer| drop(answer.send(made.clone())));

@@ -16,7 +16,7 @@ use simpartner_wire::{near::did_you_mean, signal::DeviceInfo};
 use tokio::task::spawn_blocking;
 
 use super::{context::Web, json::json as json_response};
-use crate::cameras::Frame;
+use crate::cameras::{Delivery, Frame};
 
 /// Boundary between the images of a stream.
 const BOUNDARY: &str = "simpartner-image";
@@ -114,7 +114,7 @@ fn unknown_camera(devices: &[DeviceInfo], robot: &str, name: &str) -> ImageProbl
 
 /// All images of a camera from now on, as far as the client takes them.
 fn video(web: &Web, camera: u32, image: usize) -> Response {
-    let subscription = web.shared.cameras.subscribe(camera);
+    let subscription = web.shared.cameras.subscribe(camera, Delivery::Newest);
     let closed = web.closed.clone();
     let parts = stream::unfold((subscription, closed), move |(mut subscription, mut closed)| async move {
         let frame = tokio::select! {
