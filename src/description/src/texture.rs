@@ -12,7 +12,7 @@ use zune_jpeg::{
 use crate::limits::{MAX_TEXTURE_PIXELS, MAX_TEXTURE_SIDE};
 
 /// The endings of the names of files that are read.
-const ENDINGS: [&str; 3] = ["png", "jpg", "jpeg"];
+const IMAGE_ENDINGS: [&str; 3] = ["png", "jpg", "jpeg"];
 /// Why another file is not.
 pub(crate) const ENDINGS_HELP: &str = "images are PNG and JPEG files, whose names end with .png, .jpg or .jpeg";
 /// Memory of the decoder of PNG in addition to the pixels, bytes.
@@ -35,14 +35,14 @@ pub enum AlphaRule {
 
 /// True if the name has the ending of an image file.
 pub(crate) fn has_image_ending(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
+    name.rsplit_once('.').is_some_and(|(_, ending)| IMAGE_ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
 }
 
 /// Decodes an image file. Its first bytes determine the format.
 ///
 /// # Errors
 /// The fault, as the end of a sentence.
-pub(crate) fn decode(bytes: &[u8], rule: AlphaRule) -> Result<Texture, String> {
+pub(crate) fn decode_image(bytes: &[u8], rule: AlphaRule) -> Result<Texture, String> {
     let ([width, height], mut pixels) = match bytes {
         [0x89, b'P', b'N', b'G', ..] => decode_png(bytes)?,
         [0xff, 0xd8, ..] => decode_jpeg(bytes)?,
@@ -113,7 +113,7 @@ fn decode_jpeg(bytes: &[u8]) -> Result<([usize; 2], Vec<[u8; 4]>), String> {
 
 /// A pattern by its description: `checker #rrggbb #rrggbb`, or `gradient #rrggbb #rrggbb` from top to bottom. `None`
 /// for any other text, which is the path of a file.
-pub(crate) fn pattern(text: &str) -> Option<Texture> {
+pub(crate) fn pattern_of(text: &str) -> Option<Texture> {
     let mut words = text.split_ascii_whitespace();
     let kind = words.next()?;
     let first: Color = words.next()?.parse().ok()?;

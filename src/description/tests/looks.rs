@@ -1,5 +1,5 @@
-//! Looks of visuals: normals, texture coordinates and materials of mesh files, textures of all formats, and what of them
-//! is kept.
+//! Looks of visuals: normals, texture coordinates and materials of mesh files, textures of all formats, and what is
+//! kept of them.
 
 use std::{fs, path::Path, sync::Arc};
 

@@ -102,8 +102,8 @@ impl Heightfield {
         let along_z: Vec<(usize, f64)> = (0..points_z).map(|j| place(j, points_z, self.points_z)).collect();
         let heights = (0..points_x).flat_map(|i| {
             let (first, share) = place(i, points_x, self.points_x);
-            let along = move |j: usize| between(self.height(first, j), self.height(first + 1, j), share);
-            along_z.iter().map(move |&(j, share)| between(along(j), along(j + 1), share))
+            let along = move |j: usize| height_between(self.height(first, j), self.height(first + 1, j), share);
+            along_z.iter().map(move |&(j, share)| height_between(along(j), along(j + 1), share))
         });
         Self { points_x, points_z, heights: heights.collect(), ..self.clone() }
     }
@@ -119,7 +119,7 @@ impl Heightfield {
 }
 
 /// Interpolates between two heights; an end with weight 0 need not have a height.
-fn between(first: f64, next: f64, share: f64) -> f64 {
+fn height_between(first: f64, next: f64, share: f64) -> f64 {
     if share == 0.0 {
         first
     } else if share == 1.0 {

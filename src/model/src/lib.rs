@@ -23,6 +23,7 @@ mod pose;
 mod posture;
 pub mod random;
 mod rocks;
+mod scenery;
 mod shape;
 mod soil;
 mod time;
@@ -49,6 +50,7 @@ pub use norm::Norm;
 pub use pose::Pose;
 pub use posture::{OpenLoop, take_initial_positions};
 pub use rocks::{Rock, RockField, RockSizes};
+pub use scenery::{Brightness, Lamp, LampKind, Scenery};
 pub use shape::{Placed, Shape, Visual};
 pub use soil::{NamedSoil, PressureLaw, Soil};
 pub use time::{StepIndex, Timestep, TimestepError};
@@ -73,6 +75,8 @@ pub struct Mechanism {
     pub apart: Vec<[BodyId; 2]>,
     /// Couplings of their axes.
     pub couplings: Vec<Coupling>,
+    /// Light, for pictures.
+    pub scenery: Scenery,
 }
 
 /// A robot: the bodies and joints that carry its id.

@@ -5,7 +5,8 @@ use simpartner_model::{BodyId, Mechanism, Norm, Placed, Pose, Shape};
 
 use crate::{
     camera::{Camera, looking_at},
-    scene::{Owner, Scene, SceneError},
+    scene::{Scene, SceneError},
+    shape::Owner,
     solid::Ray,
     view::View,
 };

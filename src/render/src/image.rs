@@ -5,8 +5,9 @@ use std::sync::Mutex;
 use bevy_math::DVec3;
 
 use crate::{
+    lamp::Beam,
     light::{Light, mixed_color, srgb_byte},
-    scene::Owner,
+    shape::Owner,
     solid::Ray,
     surface::Shading,
     tree::Stack,
@@ -22,7 +23,7 @@ pub const MAX_SAMPLES_PER_SIDE: u32 = 8;
 /// Settings of colour images.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rendering {
-    /// Light.
+    /// Light of sun and sky. [`Light::default`] stands for that of the world, as its file has it.
     pub light: Light,
     /// Samples of a pixel along each side, 1 to [`MAX_SAMPLES_PER_SIDE`]: 2 makes four, and smooth edges.
     pub samples_per_side: u32,
@@ -67,12 +68,13 @@ impl View<'_> {
     pub fn color_image(&self, rendering: &Rendering, threads: usize) -> ColorImage {
         let side = rendering.samples_per_side.clamp(1, MAX_SAMPLES_PER_SIDE);
         let share = 1.0 / (side * side) as f32;
+        let light = if rendering.light == Light::default() { &self.light } else { &rendering.light };
         self.fill_rows(threads, |column, row, stack| {
             let mut sum = [0.0_f32; 3];
             for sample in 0..side * side {
                 let place = |sample: u32| (f64::from(sample) + 0.5) / f64::from(side) - 0.5;
                 let at = [column + place(sample % side), row + place(sample / side)];
-                let seen = self.color_at(at, &rendering.light, stack);
+                let seen = self.color_at(at, light, stack);
                 sum = [0, 1, 2].map(|channel| sum[channel] + share * seen[channel]);
             }
             sum.map(srgb_byte)
@@ -116,7 +118,7 @@ impl View<'_> {
                 let sky = light.sky_color(ray.direction);
                 return [0, 1, 2].map(|channel| sum[channel] + left * sky[channel]);
             };
-            let look = self.shading(&ray, &met);
+            let look = self.sight_shading(&ray, &met);
             let opacity = look.map_or(met.finish.opacity, |look| look.opacity);
             let part = if layer == MAX_LAYERS { left } else { left * opacity };
             if part > 0.0 {
@@ -143,7 +145,16 @@ impl View<'_> {
             None => (self.finish_color(ray, met, at), met.normal),
         };
         let emission = look.map_or([0.0; 3], |look| look.emission);
-        let light = light.light_on(normal, is_lit);
+        let mut light = light.light_on(normal, is_lit);
+        for lamp in &self.lamps {
+            let Some(Beam { to_lamp, distance, color }) = lamp.beam_at(at) else { continue };
+            let facing = normal.dot(to_lamp) as f32;
+            let to_lamp = Ray { origin, direction: to_lamp, range: [0.0, distance] };
+            let is_seen = facing > 0.0 && met.normal.dot(to_lamp.direction) > 0.0;
+            if is_seen && !(lamp.has_shadow && self.is_blocked(&to_lamp, stack)) {
+                light = [0, 1, 2].map(|channel| light[channel] + facing * color[channel]);
+            }
+        }
         [0, 1, 2].map(|channel| emission[channel] + color[channel] * light[channel])
     }
 

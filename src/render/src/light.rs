@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use bevy_math::DVec3;
-use simpartner_model::Color;
+use simpartner_model::{Brightness, Color, Norm, Scenery};
 
 /// Light of a scene. Colours are linear red, green and blue; 1 is the white of a picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +40,20 @@ impl Default for Light {
 }
 
 impl Light {
+    /// The light of a world; what that leaves open is as by default.
+    pub fn of_scenery(scenery: &Scenery) -> Self {
+        let default = Self::default();
+        let given = |brightness: Option<Brightness>, default| brightness.map_or(default, linear_brightness);
+        Self {
+            to_sun: scenery.to_sun.and_then(Norm::try_normalized).unwrap_or(default.to_sun),
+            sun: given(scenery.sun, default.sun),
+            ambient_above: given(scenery.ambient_above, default.ambient_above),
+            ambient_below: given(scenery.ambient_below, default.ambient_below),
+            zenith: given(scenery.zenith, default.zenith),
+            horizon: given(scenery.horizon, default.horizon),
+        }
+    }
+
     /// The sky in a direction.
     pub(crate) fn sky_color(&self, direction: DVec3) -> [f32; 3] {
         // Half of the haze of the horizon is gone at a sine of 0.29, 17 degrees up.
@@ -54,6 +68,12 @@ impl Light {
         let facing = if is_lit { normal.dot(self.to_sun).max(0.0) as f32 } else { 0.0 };
         [0, 1, 2].map(|channel| ambient[channel] + facing * self.sun[channel])
     }
+}
+
+/// Linear components of a brightness.
+pub(crate) fn linear_brightness(brightness: Brightness) -> [f32; 3] {
+    let factor = if brightness.factor.is_finite() { brightness.factor.max(0.0) as f32 } else { 0.0 };
+    linear_of(brightness.color).map(|component| factor * component)
 }
 
 /// So far on the way from one colour to another.

@@ -4,7 +4,7 @@ use png::{BitDepth, ColorType, Compression, Encoder};
 
 use crate::{
     image::{ColorImage, DepthImage, Image, SegmentationImage},
-    scene::Owner,
+    shape::Owner,
 };
 
 /// Largest depth of a file with millimetres in 16 bits, mm; the last number is for what is beyond.

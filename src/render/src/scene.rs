@@ -3,10 +3,18 @@
 use std::sync::Arc;
 
 use bevy_math::DVec3;
-use simpartner_model::{Body, BodyId, Color, Ground, Mechanism, Norm, Placed, Pose, Shape, quickhull};
+use simpartner_model::{Body, Color, Ground, Lamp, Mechanism, Norm, Placed, Pose, Scenery, Shape, quickhull};
 use thiserror::Error;
 
-use crate::{light::linear_of, mesh::Mesh, solid::Solid, surface::SceneLook, terrain::Terrain};
+use crate::{
+    light::{Light, linear_of},
+    look::SceneLook,
+    mesh::Mesh,
+    rut::{Base, GroundRuts, RutDepths},
+    shape::{Finish, Form, Owner, SceneShape},
+    solid::Solid,
+    terrain::Terrain,
+};
 
 /// Largest coordinate of a shape, m. In f32, boxes beyond it could no longer be told apart from infinite ones.
 const MAX_COORDINATE: f64 = 1e12;
@@ -21,15 +29,6 @@ const LIMB_COLOR: u32 = 0xa9_b2_bd;
 
 /// Colours of the squares of grounds: dry earth.
 const GROUND_COLORS: [u32; 2] = [0xb4_ad_9c, 0xa8_a0_8e];
-
-/// The owner of a surface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Owner {
-    /// A ground, by its place in the world.
-    Ground(usize),
-    /// A body.
-    Body(BodyId),
-}
 
 /// A mechanism that has no scene.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -59,38 +58,6 @@ pub enum SceneError {
     Pose(String),
 }
 
-/// The form of a shape, in its own frame.
-#[derive(Debug, Clone)]
-pub(crate) enum Form {
-    Solid(Solid),
-    Mesh(Arc<Mesh>),
-    Terrain(Arc<Terrain>),
-}
-
-/// Look of a surface: linear red, green and blue, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Finish {
-    pub(crate) color: [f32; 3],
-    /// Colour of every other square of a metre; the same one where there are no squares.
-    pub(crate) other: [f32; 3],
-    /// 1 for what nothing is seen through.
-    pub(crate) opacity: f32,
-}
-
-/// A shape with an end.
-#[derive(Debug, Clone)]
-pub(crate) struct SceneShape {
-    pub(crate) owner: Owner,
-    /// Body from shape; of a ground, world from shape.
-    pub(crate) pose: Pose,
-    pub(crate) form: Form,
-    pub(crate) finish: Finish,
-    /// Look beside its colour; `None` for a plain one.
-    pub(crate) look: Option<Arc<SceneLook>>,
-    /// Lowest and highest corner of its box, own frame, m.
-    pub(crate) bounds: [DVec3; 2],
-}
-
 /// A plane without end, seen from the side of its normal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScenePlane {
@@ -106,6 +73,10 @@ pub struct Scene {
     pub(crate) shapes: Vec<SceneShape>,
     pub(crate) planes: Vec<ScenePlane>,
     pub(crate) body_count: usize,
+    pub(crate) light: Light,
+    pub(crate) lamps: Vec<Lamp>,
+    /// Ruts of grounds that can have some. Scenes that are cloned share them until one of them changes.
+    pub(crate) ruts: Vec<Arc<GroundRuts>>,
     meshes: Vec<Arc<Mesh>>,
 }
 
@@ -115,7 +86,13 @@ impl Scene {
     /// # Errors
     /// A hull without volume, or a coordinate that is not finite.
     pub fn new(mechanism: &Mechanism) -> Result<Self, SceneError> {
-        let mut scene = Self { body_count: mechanism.bodies.len(), ..Self::default() };
+        let Scenery { lamps, .. } = &mechanism.scenery;
+        let mut scene = Self {
+            body_count: mechanism.bodies.len(),
+            light: Light::of_scenery(&mechanism.scenery),
+            lamps: lamps.iter().take(Scenery::MAX_LAMPS).cloned().collect(),
+            ..Self::default()
+        };
         let mut pyramids = Vec::new();
         for (number, ground) in mechanism.grounds.iter().enumerate() {
             scene.add_ground(number, ground)?;
@@ -126,7 +103,7 @@ impl Scene {
                 let color = color.unwrap_or_else(|| default_color(body));
                 let tint = look.and_then(|look| look.paint.as_ref()).map_or(color, |paint| paint.tint);
                 let finish = Finish { opacity: f32::from(tint.alpha) / 255.0, ..Finish::of_color(color) };
-                let look = look.and_then(|look| SceneLook::new(look, &mut pyramids));
+                let look = look.and_then(|look| SceneLook::of_look(look, &mut pyramids));
                 let first = scene.shapes.len();
                 scene.add_placed(Owner::Body(id), placed, finish).map_err(|(shape, problem)| SceneError::Shape {
                     source_place: body.source.clone(),
@@ -140,9 +117,36 @@ impl Scene {
         Ok(scene)
     }
 
+    /// The light of its world.
+    pub fn light(&self) -> &Light {
+        &self.light
+    }
+
     /// Number of bodies, each of which has a pose.
     pub fn body_count(&self) -> usize {
         self.body_count
+    }
+
+    /// Sets tiles of the ruts of a ground: their places, each an index along x and z of the world from the origin, and
+    /// the depths of their cells, which the engine's `take_changed_ruts` gives. Pictures made from then on have them.
+    /// A tile is some 10 microseconds of work for itself and each of its neighbours.
+    ///
+    /// False, and nothing is done, for a ground without ruts in pictures: one of triangles, one steeper than 60
+    /// degrees, or terrain that is not upright.
+    pub fn set_ruts<'d>(&mut self, ground: usize, tiles: impl IntoIterator<Item = ([i32; 2], &'d RutDepths)>) -> bool {
+        let found = self.ruts.iter_mut().find(|ruts| ruts.is_of(ground));
+        let is_found = found.is_some();
+        if let Some(ruts) = found {
+            Arc::make_mut(ruts).set_tiles(tiles);
+        }
+        is_found
+    }
+
+    /// Removes the ruts of all grounds.
+    pub fn clear_ruts(&mut self) {
+        for ruts in self.ruts.iter_mut().filter(|ruts| !ruts.is_empty()) {
+            Arc::make_mut(ruts).clear_tiles();
+        }
     }
 
     /// Number of shapes without planes, of triangles with those of equal meshes counted once, and of cells of terrain.
@@ -168,6 +172,8 @@ impl Scene {
             Ground::Plane(plane) => {
                 let normal = plane.normal.try_normalized().filter(|_| plane.distance.is_finite());
                 let normal = normal.ok_or(refuse(("surface", "its normal and distance are finite, and no zero")))?;
+                let base = Base::of_plane(normal, plane.distance);
+                self.add_ruts(base, number, finish);
                 self.planes.push(ScenePlane { ground: number, normal, distance: plane.distance, finish });
             }
             Ground::Heightfield(field) => {
@@ -178,7 +184,10 @@ impl Scene {
                 }
                 let terrain = Terrain::new(field);
                 if let Some(bounds) = terrain.own_bounds().filter(|_| is_finite(&field.pose)) {
-                    let form = Form::Terrain(Arc::new(terrain));
+                    let terrain = Arc::new(terrain);
+                    let base = Base::of_terrain(&terrain, &field.pose);
+                    self.add_ruts(base, number, finish);
+                    let form = Form::Terrain(terrain);
                     self.shapes.push(SceneShape {
                         owner: Owner::Ground(number),
                         pose: field.pose,
@@ -196,6 +205,11 @@ impl Scene {
             }
         }
         Ok(())
+    }
+
+    fn add_ruts(&mut self, base: Option<Base>, ground: usize, finish: Finish) {
+        let ruts = base.map(|base| GroundRuts::on_ground(base, Owner::Ground(ground), finish));
+        self.ruts.extend(ruts.map(Arc::new));
     }
 
     fn add_placed(
@@ -279,13 +293,6 @@ fn is_near(point: DVec3) -> bool {
 
 pub(crate) fn is_finite(pose: &Pose) -> bool {
     is_near(pose.translation) && pose.rotation.is_finite()
-}
-
-impl Finish {
-    fn of_color(color: Color) -> Self {
-        let linear = linear_of(color);
-        Self { color: linear, other: linear, opacity: f32::from(color.alpha) / 255.0 }
-    }
 }
 
 fn color_of(code: u32) -> Color {

@@ -30,7 +30,7 @@ pub(crate) struct Surface {
 
 impl Surface {
     /// Point of a shape without triangles.
-    pub(crate) fn new(distance: f64, normal: DVec3) -> Self {
+    pub(crate) fn without_triangle(distance: f64, normal: DVec3) -> Self {
         Self { distance, normal, triangle: 0 }
     }
 }
@@ -96,7 +96,7 @@ fn enter_box(half_size: DVec3, ray: &Ray) -> Option<Surface> {
         () if at.y >= at.z => DVec3::Y,
         () => DVec3::Z,
     };
-    Some(Surface::new(distance, axis * -axis.dot(ray.direction).signum()))
+    Some(Surface::without_triangle(distance, axis * -axis.dot(ray.direction).signum()))
 }
 
 /// Ends of the interval of a ray in a circle about the origin of a plane; `along` and `origin` are the ray's direction
@@ -125,7 +125,7 @@ fn enter_ball(centre: DVec3, radius: f64, ray: &Ray) -> Option<Surface> {
     }
     let distance = nearest - left.sqrt();
     let normal = (distance * ray.direction - to).try_normalized()?;
-    Some(Surface::new(distance, normal))
+    Some(Surface::without_triangle(distance, normal))
 }
 
 /// In coordinates that are divided by the radii, the ellipsoid is the unit ball.
@@ -139,7 +139,7 @@ fn enter_ellipsoid(radii: DVec3, ray: &Ray) -> Option<Surface> {
     }
     let distance = nearest - (left / squared).sqrt();
     let normal = ((from + distance * along) / radii).try_normalized()?;
-    Some(Surface::new(distance, normal))
+    Some(Surface::without_triangle(distance, normal))
 }
 
 fn level_part(vector: DVec3) -> DVec2 {
@@ -167,7 +167,7 @@ fn enter_cylinder(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
         true => outward_direction(ray.origin + entry * ray.direction)?,
         false => DVec3::Y * -rise.signum(),
     };
-    Some(Surface::new(entry, normal))
+    Some(Surface::without_triangle(entry, normal))
 }
 
 fn enter_capsule(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
@@ -181,7 +181,7 @@ fn enter_capsule(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
         return enter_ball(DVec3::Y * half_length.copysign(height), radius, ray);
     }
     let normal = outward_direction(ray.origin + entry * ray.direction)?;
-    Some(Surface::new(entry, normal))
+    Some(Surface::without_triangle(entry, normal))
 }
 
 /// The cone's side is the points whose distance from the axis is that from the tip's height times the slope.
@@ -193,7 +193,7 @@ fn enter_cone(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
         let distance = (-half_length - ray.origin.y) / ray.direction.y;
         let at = level_part(ray.origin + distance * ray.direction);
         if at.length_squared() <= radius * radius {
-            found = Some(Surface::new(distance, DVec3::NEG_Y));
+            found = Some(Surface::without_triangle(distance, DVec3::NEG_Y));
         }
     }
     let (origin, along) = (level_part(ray.origin), level_part(ray.direction));
@@ -215,7 +215,7 @@ fn enter_cone(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
         let normal = (outward + DVec3::Y * slope).normalized();
         let is_nearer = found.is_none_or(|found| distance < found.distance);
         if is_nearer && normal.dot(ray.direction) < 0.0 {
-            found = Some(Surface::new(distance, normal));
+            found = Some(Surface::without_triangle(distance, normal));
         }
     }
     found

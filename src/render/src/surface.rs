@@ -1,16 +1,13 @@
 //! The look of a surface at a point: colour, opacity, emitted light and shading normal.
 
-use std::sync::Arc;
-
 use bevy_math::DVec3;
-use simpartner_model::{Corners, Look, NO_CORNER, Norm, Tiling};
+use simpartner_model::{NO_CORNER, Norm, Tiling};
 
 use crate::{
-    light::linear_of,
+    look::SceneLook,
     mesh::Mesh,
-    scene::{Finish, Form, SceneShape},
+    shape::{Finish, Form, SceneShape},
     solid::Ray,
-    texture::Pyramid,
 };
 
 /// Least sine of the angle between ray and surface that counts for the size of a pixel there: textures on surfaces seen
@@ -19,22 +16,6 @@ const LEAST_SLANT: f64 = 0.05;
 
 /// Opacity from which a point of a texture throws a shadow.
 const SHADOW_OPACITY: f32 = 0.5;
-
-/// Look of a shape beside its colour.
-#[derive(Debug)]
-pub(crate) struct SceneLook {
-    /// Emitted light, linear.
-    emission: [f32; 3],
-    image: Option<SceneImage>,
-    corners: Option<Arc<Corners>>,
-}
-
-#[derive(Debug)]
-struct SceneImage {
-    pyramid: Arc<Pyramid>,
-    tint: [f32; 3],
-    tiling: Tiling,
-}
 
 /// Look of a surface at a point.
 #[derive(Debug, Clone, Copy)]
@@ -59,62 +40,40 @@ pub(crate) struct ShapePoint {
 }
 
 impl SceneLook {
-    /// `None` for a look that is a plain colour; `pyramids` has the images that are known already.
-    pub(crate) fn new(look: &Look, pyramids: &mut Vec<Arc<Pyramid>>) -> Option<Arc<Self>> {
-        if *look == Look::default() {
-            return None;
-        }
-        let image = look.paint.as_ref().map(|paint| {
-            let known = pyramids.iter().find(|pyramid| pyramid.is_of(&paint.texture)).cloned();
-            let pyramid = known.unwrap_or_else(|| {
-                pyramids.push(Arc::new(Pyramid::new(&paint.texture)));
-                Arc::clone(&pyramids[pyramids.len() - 1])
-            });
-            SceneImage { pyramid, tint: linear_of(paint.tint), tiling: paint.tiling }
-        });
-        let emission = look.emission.map_or([0.0; 3], linear_of);
-        Some(Arc::new(Self { emission, image, corners: look.corners.clone() }))
-    }
-
-    /// True if there are places that nothing is seen of.
-    pub(crate) fn has_holes(&self) -> bool {
-        self.image.as_ref().is_some_and(|image| !image.pyramid.is_opaque())
-    }
-
     /// True if a point throws a shadow.
     pub(crate) fn throws_shadow(&self, shape: &SceneShape, at: &ShapePoint) -> bool {
         self.image_color(shape, at).is_none_or(|(_, opacity)| opacity >= SHADOW_OPACITY)
     }
 
-    pub(crate) fn shading(&self, shape: &SceneShape, at: &ShapePoint) -> Shading {
+    pub(crate) fn shading_at(&self, shape: &SceneShape, at: &ShapePoint) -> Shading {
         let Finish { color, opacity, .. } = shape.finish;
         let (color, opacity) = match self.image_color(shape, at) {
             Some((image, share)) => (image, share * opacity),
             None => (color, opacity),
         };
-        Shading { color, opacity, emission: self.emission, normal: self.normal(shape, at) }
+        Shading { color, opacity, emission: self.emission, normal: self.normal_at(shape, at) }
     }
 
     /// Colour and opacity of the image; `None` without one.
     fn image_color(&self, shape: &SceneShape, at: &ShapePoint) -> Option<([f32; 3], f32)> {
         let image = self.image.as_ref()?;
         let (place, density) = self.mesh_place(shape, at).unwrap_or_else(|| box_place(shape, at, image.tiling));
-        let [width, height] = image.pyramid.size();
+        let [width, height] = image.pyramid.texture_size();
         let side = (width as f64 * height as f64).sqrt();
-        let (color, opacity) = image.pyramid.sample(place, at.footprint * density * side);
+        let (color, opacity) = image.pyramid.color_at(place, at.footprint * density * side);
         Some(([0, 1, 2].map(|channel| image.tint[channel] * color[channel]), opacity))
     }
 
     /// Indices of one kind of the corners of a triangle; `None` if one is missing.
-    fn row(list: &[[u32; 3]], triangle: u32) -> Option<[usize; 3]> {
+    fn index_row(list: &[[u32; 3]], triangle: u32) -> Option<[usize; 3]> {
         let row = list.get(triangle as usize).filter(|row| !row.contains(&NO_CORNER))?;
         Some(row.map(|corner| corner as usize))
     }
 
     /// Texture coordinates of a mesh, and how many of them are on a metre.
     fn mesh_place(&self, shape: &SceneShape, at: &ShapePoint) -> Option<([f64; 2], f64)> {
-        let (corners, mesh) = (self.corners.as_ref()?, shape.mesh()?);
-        let row = Self::row(&corners.places_of, at.triangle)?;
+        let (corners, mesh) = (self.corners.as_ref()?, shape.own_mesh()?);
+        let row = Self::index_row(&corners.places_of, at.triangle)?;
         let [a, b, c] = row.map(|corner| corners.places.get(corner).copied());
         let places = [a?, b?, c?].map(|place| place.map(f64::from));
         let weights = mesh.weights_at(at.triangle, at.point);
@@ -126,10 +85,10 @@ impl SceneLook {
     }
 
     /// The normal between those of the corners, or that of the surface itself.
-    fn normal(&self, shape: &SceneShape, at: &ShapePoint) -> DVec3 {
+    fn normal_at(&self, shape: &SceneShape, at: &ShapePoint) -> DVec3 {
         let mixed = || {
-            let (corners, mesh) = (self.corners.as_ref()?, shape.mesh()?);
-            let row = Self::row(&corners.normals_of, at.triangle)?;
+            let (corners, mesh) = (self.corners.as_ref()?, shape.own_mesh()?);
+            let row = Self::index_row(&corners.normals_of, at.triangle)?;
             let [a, b, c] = row.map(|corner| corners.normals.get(corner).map(|normal| normal.map(f64::from)));
             let weights = mesh.weights_at(at.triangle, at.point);
             let sum = weights[0] * DVec3::from(a?) + weights[1] * DVec3::from(b?) + weights[2] * DVec3::from(c?);
@@ -142,7 +101,7 @@ impl SceneLook {
 }
 
 impl SceneShape {
-    fn mesh(&self) -> Option<&Mesh> {
+    fn own_mesh(&self) -> Option<&Mesh> {
         match &self.form {
             Form::Mesh(mesh) => Some(mesh),
             Form::Solid(_) | Form::Terrain(_) => None,

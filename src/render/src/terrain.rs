@@ -59,6 +59,29 @@ impl Terrain {
         self.bounds
     }
 
+    /// Height of the surface at a place of its own frame, m; NaN in a hole and beside it.
+    pub(crate) fn height_at(&self, x: f64, z: f64) -> f64 {
+        // A place on the edge may lie beside it by a rounding.
+        let cell = |at: f64, half: f64, size: f64, points: usize| {
+            let place = (at + half) / size;
+            let index = (place.max(0.0) as usize).min(points - 2);
+            let share = place - index as f64;
+            (-1e-9..=1.0 + 1e-9).contains(&share).then_some((index, share))
+        };
+        let found_x = cell(x, self.half.x, self.cell.x, self.points[0]);
+        let (Some((i, u)), Some((j, v))) = (found_x, cell(z, self.half.y, self.cell.y, self.points[1])) else {
+            return f64::NAN;
+        };
+        let [low, along_z, along_x, high] =
+            [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].map(|(i, j)| self.heights[i * self.points[1] + j]);
+        let height = match u + v <= 1.0 {
+            true => low + u * (along_x - low) + v * (along_z - low),
+            false => high + (1.0 - u) * (along_z - high) + (1.0 - v) * (along_x - high),
+        };
+        // All four corners count: a cell without one of them has no surface.
+        if (low + along_x + along_z + high).is_nan() { f64::NAN } else { height }
+    }
+
     /// Number of its cells.
     pub(crate) fn cell_count(&self) -> usize {
         (self.points[0] - 1) * (self.points[1] - 1)
@@ -147,7 +170,7 @@ impl Terrain {
                     let slope = slopes[triangle] / self.cell;
                     let normal = DVec3::new(-slope.x, 1.0, -slope.y).normalized();
                     let normal = if normal.dot(ray.direction) > 0.0 { -normal } else { normal };
-                    return Some(Surface::new(distance, normal));
+                    return Some(Surface::without_triangle(distance, normal));
                 }
                 *side = Some(is_above);
             }
@@ -313,8 +336,8 @@ mod tests {
         let terrain = Terrain::new(&hole);
         let down = |x: f64| Ray { origin: DVec3::new(x, 5.0, 0.3), direction: DVec3::NEG_Y, range: [0.0, 9.0] };
         assert_eq!(terrain.first_hit(&down(0.3)), None);
-        assert_eq!(terrain.first_hit(&down(1.3)), Some(Surface::new(4.0, DVec3::Y)));
+        assert_eq!(terrain.first_hit(&down(1.3)), Some(Surface::without_triangle(4.0, DVec3::Y)));
         let up = Ray { origin: DVec3::new(3.3, -1.0, 0.3), direction: DVec3::Y, range: [0.0, 9.0] };
-        assert_eq!(terrain.first_hit(&up), Some(Surface::new(2.0, DVec3::NEG_Y)));
+        assert_eq!(terrain.first_hit(&up), Some(Surface::without_triangle(2.0, DVec3::NEG_Y)));
     }
 }

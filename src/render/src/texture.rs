@@ -7,7 +7,7 @@ use simpartner_model::{Color, Texture};
 use crate::light::{linear_of, mixed_color, srgb_byte};
 
 /// Linear component of each byte of sRGB.
-static LINEAR: LazyLock<[f32; 256]> = LazyLock::new(|| {
+static LINEAR_LEVELS: LazyLock<[f32; 256]> = LazyLock::new(|| {
     std::array::from_fn(|byte| {
         let level = byte as u8;
         linear_of(Color { red: level, green: level, blue: level, alpha: u8::MAX })[0]
@@ -32,7 +32,7 @@ struct Level {
 pub(crate) type Sample = ([f32; 3], f32);
 
 impl Pyramid {
-    pub(crate) fn new(texture: &Arc<Texture>) -> Self {
+    pub(crate) fn of_texture(texture: &Arc<Texture>) -> Self {
         let mut levels: Vec<Level> = Vec::new();
         loop {
             let (size, pixels) = match levels.last() {
@@ -42,7 +42,7 @@ impl Pyramid {
             if size == [1, 1] {
                 break;
             }
-            levels.push(halved(size, pixels));
+            levels.push(halved_level(size, pixels));
         }
         Self { texture: Arc::clone(texture), levels }
     }
@@ -57,13 +57,13 @@ impl Pyramid {
     }
 
     /// Columns and rows of the texture.
-    pub(crate) fn size(&self) -> [usize; 2] {
+    pub(crate) fn texture_size(&self) -> [usize; 2] {
         self.texture.size()
     }
 
-    /// Colour and opacity at texture coordinates from the lower left corner, averaged over so many pixels of the texture
-    /// along each side.
-    pub(crate) fn sample(&self, place: [f64; 2], pixels: f64) -> Sample {
+    /// Colour and opacity at texture coordinates from the lower left corner, averaged over so many pixels of the
+    /// texture along each side.
+    pub(crate) fn color_at(&self, place: [f64; 2], pixels: f64) -> Sample {
         // NaN counts as one pixel.
         let halvings = if pixels > 1.0 { libm::log2(pixels) } else { 0.0 };
         let level = (halvings as usize).min(self.levels.len());
@@ -91,7 +91,7 @@ impl Pyramid {
         let pixel = |x: i64, y: i64| {
             let [red, green, blue, alpha] = pixels[wrapped(1, y) * size[0] + wrapped(0, x)];
             let alpha = f32::from(alpha) / 255.0;
-            ([red, green, blue].map(|byte| LINEAR[usize::from(byte)]), alpha)
+            ([red, green, blue].map(|byte| LINEAR_LEVELS[usize::from(byte)]), alpha)
         };
         let mixed = |one: Sample, other: Sample, share: f32| {
             (mixed_color(one.0, other.0, share), one.1 + share * (other.1 - one.1))
@@ -102,14 +102,14 @@ impl Pyramid {
 }
 
 /// The image of half the size, in linear light; of an odd size the last line counts in none.
-fn halved([width, height]: [usize; 2], pixels: &[[u8; 4]]) -> Level {
+fn halved_level([width, height]: [usize; 2], pixels: &[[u8; 4]]) -> Level {
     let size = [width, height].map(|side| (side / 2).max(1));
     let mean = |x: usize, y: usize| {
         let columns = [2 * x, (2 * x + 1).min(width - 1)];
         let rows = [2 * y, (2 * y + 1).min(height - 1)];
         let four = [0, 1, 2, 3].map(|part| pixels[rows[part / 2] * width + columns[part % 2]]);
         let color = [0, 1, 2].map(|channel| {
-            let sum: f32 = four.iter().map(|pixel| LINEAR[usize::from(pixel[channel])]).sum();
+            let sum: f32 = four.iter().map(|pixel| LINEAR_LEVELS[usize::from(pixel[channel])]).sum();
             srgb_byte(0.25 * sum)
         });
         let alpha: u16 = four.iter().map(|pixel| u16::from(pixel[3])).sum();
@@ -125,7 +125,7 @@ mod tests {
 
     fn pyramid(width: usize, height: usize, pixel: impl Fn(usize, usize) -> [u8; 4]) -> Pyramid {
         let pixels = (0..width * height).map(|place| pixel(place % width, place / width)).collect();
-        Pyramid::new(&Arc::new(Texture::new(width, height, pixels).unwrap()))
+        Pyramid::of_texture(&Arc::new(Texture::new(width, height, pixels).unwrap()))
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
         for (x, y) in (0..5).flat_map(|x| (0..3).map(move |y| (x, y))) {
             for turns in [0.0, 3.0, -2.0] {
                 let place = [(x as f64 + 0.5) / 5.0 + turns, 1.0 - (y as f64 + 0.5) / 3.0 - turns];
-                let (color, alpha) = image.sample(place, 0.5);
+                let (color, alpha) = image.color_at(place, 0.5);
                 assert_eq!(color.map(srgb_byte), [x as u8 * 40, y as u8 * 90, 7]);
                 assert!((alpha - (255.0 - x as f32) / 255.0).abs() < 1e-6);
             }
@@ -146,9 +146,9 @@ mod tests {
     fn a_distant_pattern_has_its_mean() {
         let image = pyramid(64, 64, |x, y| if (x + y) % 2 == 0 { [255; 4] } else { [0, 0, 0, 255] });
         for pixels in [2.0, 9.0, 64.0, 1e9, f64::INFINITY] {
-            assert_eq!(image.sample([0.3, 0.8], pixels).0.map(srgb_byte), [188; 3], "{pixels}");
+            assert_eq!(image.color_at([0.3, 0.8], pixels).0.map(srgb_byte), [188; 3], "{pixels}");
         }
         let odd = pyramid(1, 7, |_, _| [100, 100, 100, 255]);
-        assert_eq!(odd.sample([f64::NAN, f64::INFINITY], f64::NAN).0.map(srgb_byte), [100; 3]);
+        assert_eq!(odd.color_at([f64::NAN, f64::INFINITY], f64::NAN).0.map(srgb_byte), [100; 3]);
     }
 }

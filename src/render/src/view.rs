@@ -2,14 +2,22 @@
 //!
 //! Coordinates count from the camera, in axes of the world. In f32 the nearest shapes are then the most exact ones.
 
+use std::sync::Arc;
+
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::{Mechanism, Norm, Pose};
 
 use crate::{
     camera::Camera,
-    scene::{Finish, Form, Owner, Scene, SceneError, SceneShape, is_finite},
+    lamp::PlacedLamp,
+    light::Light,
+    look::SceneLook,
+    rut::GroundRuts,
+    scene::{Scene, SceneError, is_finite},
+    shape::{Finish, Form, Owner, SceneShape},
     solid::{Ray, Surface},
-    surface::{SceneLook, Shading, ShapePoint},
+    surface::{Shading, ShapePoint},
+    terrain::Terrain,
     tree::{Bounds, BoxTree, Stack, WalkRay},
 };
 
@@ -33,12 +41,16 @@ struct Placement<'s> {
     inverse: DMat3,
     /// Its origin from the camera, m.
     translation: DVec3,
+    /// Ruts that take its place, and the camera.
+    ruts: Option<(&'s GroundRuts, DVec3)>,
 }
 
 /// A plane as the camera sees it.
 #[derive(Debug, Clone, Copy)]
-struct PlacedPlane {
+struct PlacedPlane<'s> {
     ground: usize,
+    /// Ruts that take its place, and the camera.
+    ruts: Option<(&'s GroundRuts, DVec3)>,
     normal: DVec3,
     /// Height of the camera above it, m.
     height: f64,
@@ -54,8 +66,11 @@ pub struct View<'s> {
     pub(crate) rotation: DMat3,
     /// In the order of the tree's leaves.
     placements: Vec<Placement<'s>>,
-    planes: Vec<PlacedPlane>,
+    planes: Vec<PlacedPlane<'s>>,
     tree: BoxTree,
+    /// Light of the world.
+    pub(crate) light: Light,
+    pub(crate) lamps: Vec<PlacedLamp>,
 }
 
 /// Surface that a ray meets first.
@@ -85,7 +100,10 @@ impl<'s> View<'s> {
         let world_from_optical = checked_pose(&world_from_optical, "the camera")?;
         let eye = world_from_optical.translation;
         let mut placements = Vec::with_capacity(scene.shapes.len());
-        for shape in &scene.shapes {
+        let ruts = || scene.ruts.iter().map(Arc::as_ref).filter(|ruts| !ruts.is_empty());
+        let ruts_of = |owner: Owner| ruts().find(|ruts| ruts.ground_owner() == owner).map(|ruts| (ruts, eye));
+        let own = scene.shapes.iter().map(|shape| (shape, ruts_of(shape.owner)));
+        for (shape, ruts) in own.chain(ruts().flat_map(GroundRuts::tile_shapes).map(|shape| (shape, None))) {
             let outer = match shape.owner {
                 Owner::Ground(_) => Pose::IDENTITY,
                 Owner::Body(id) => checked_pose(&poses[id.index()], &format!("body {}", id.index()))?,
@@ -97,12 +115,15 @@ impl<'s> View<'s> {
                 rotation,
                 inverse: rotation.transpose(),
                 translation: world_from_shape.translation - eye,
+                ruts,
             });
         }
         let boxes: Vec<Bounds> = placements.iter().map(Placement::placed_bounds).collect();
         let (tree, order) = BoxTree::over_boxes(&boxes, 1);
+        let placements: Vec<Placement<'_>> = order.into_iter().map(|place| placements[place as usize]).collect();
         let planes = scene.planes.iter().map(|plane| PlacedPlane {
             ground: plane.ground,
+            ruts: ruts_of(Owner::Ground(plane.ground)),
             normal: plane.normal,
             height: plane.normal.dot(eye) - plane.distance,
             finish: plane.finish,
@@ -111,9 +132,11 @@ impl<'s> View<'s> {
             camera,
             world_from_optical,
             rotation: DMat3::from_quat(world_from_optical.rotation),
-            placements: order.into_iter().map(|place| placements[place as usize]).collect(),
+            placements,
             planes: planes.collect(),
             tree,
+            light: scene.light,
+            lamps: scene.lamps.iter().filter_map(|lamp| PlacedLamp::of_lamp(lamp, eye)).collect(),
         })
     }
 
@@ -156,7 +179,7 @@ impl<'s> View<'s> {
     /// The first surface that a ray meets; its origin counts from the camera.
     pub(crate) fn nearest_sight(&self, ray: &Ray, stack: &mut Stack) -> Option<Sight> {
         let mut range = ray.range;
-        let mut plane: Option<&PlacedPlane> = None;
+        let mut plane: Option<&PlacedPlane<'_>> = None;
         for other in &self.planes {
             if let Some(distance) =
                 other.first_hit(ray).filter(|distance| range[0] <= *distance && *distance <= range[1])
@@ -189,13 +212,13 @@ impl<'s> View<'s> {
     }
 
     /// Look of what a ray has met; `None` for a plain colour. The normal is in axes of the world.
-    pub(crate) fn shading(&self, ray: &Ray, met: &Sight) -> Option<Shading> {
+    pub(crate) fn sight_shading(&self, ray: &Ray, met: &Sight) -> Option<Shading> {
         let placement = &self.placements[met.placement? as usize];
         let look = placement.shape.look.as_ref()?;
         let normal = placement.inverse * met.normal;
         let inner = placement.inner_ray(ray);
         let at = ShapePoint::on_ray(&inner, met.distance, normal, met.triangle, self.camera.pixel_angle());
-        let shading = look.shading(placement.shape, &at);
+        let shading = look.shading_at(placement.shape, &at);
         Some(Shading { normal: placement.rotation * shading.normal, ..shading })
     }
 
@@ -276,17 +299,38 @@ impl Placement<'_> {
         let met = match &self.shape.form {
             Form::Solid(solid) => solid.first_hit(&inner),
             Form::Mesh(mesh) => mesh.first_hit(&inner, any, stack),
-            Form::Terrain(terrain) => terrain.first_hit(&inner),
+            Form::Terrain(terrain) => match self.ruts {
+                None => terrain.first_hit(&inner),
+                Some(ruts) => first_hit_beside(terrain, ruts, &inner, ray),
+            },
         };
         // The exact point of a triangle may lie behind what was met before.
         met.filter(|met| met.distance <= ray.range[1])
     }
 }
 
-impl PlacedPlane {
+/// Where a ray, in the frame of terrain and from the camera, meets it beside the ruts that take its place.
+fn first_hit_beside(terrain: &Terrain, (ruts, eye): (&GroundRuts, DVec3), inner: &Ray, ray: &Ray) -> Option<Surface> {
+    let mut inner = *inner;
+    // Into and out of a rut are two crossings.
+    for _ in 0..2 * MAX_LAYERS {
+        let met = terrain.first_hit(&inner)?;
+        if !ruts.covers_point(eye + ray.origin + met.distance * ray.direction) {
+            return Some(met);
+        }
+        inner.range[0] = met.distance + SURFACE_LIFT.0 + SURFACE_LIFT.1 * met.distance;
+    }
+    None
+}
+
+impl PlacedPlane<'_> {
     /// Where a ray goes into the ground.
     fn first_hit(&self, ray: &Ray) -> Option<f64> {
         let fall = self.normal.dot(ray.direction);
-        (fall < 0.0).then(|| -(self.height + self.normal.dot(ray.origin)) / fall)
+        let distance = (fall < 0.0).then(|| -(self.height + self.normal.dot(ray.origin)) / fall)?;
+        match self.ruts {
+            Some((ruts, eye)) if ruts.covers_point(eye + ray.origin + distance * ray.direction) => None,
+            _ => Some(distance),
+        }
     }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use simpartner_model::{Color, NO_CORNER};
 
 use super::{
-    look::{MeshImage, MeshLook, gamma},
+    look::{MeshImage, MeshLook, srgb_component},
     triangles::{Mesh, MeshProblem, fan, problem, shorten, strip, unit_normal},
     work::{Work, check_size},
 };
@@ -291,8 +291,8 @@ impl Reader<'_> {
         check_size(&self.mesh)
     }
 
-    /// Adds the normals of a primitive, one for each point, and returns the index of the first one. `None` if it has none,
-    /// or none that can be read.
+    /// Adds the normals of a primitive, one for each point, and returns the index of the first one. `None` if it has
+    /// none, or none that can be read.
     fn add_normals(&mut self, primitive: &Primitive, placed: &DMat4, count: usize) -> Option<u32> {
         let turn = DMat3::from_mat4(*placed).inverse().transpose();
         let read = self.elements(primitive.attributes.normal?, "VEC3", &[(FLOAT_TYPE, 12)], |_, bytes| {
@@ -341,12 +341,17 @@ impl Reader<'_> {
             AlphaRule::Cutoff(_) | AlphaRule::Opaque => 1.0,
         };
         // An image of emitted light is left out, and with it the colour by which it is multiplied.
-        let emission = Some(material.emissive_factor.map(gamma))
+        let emission = Some(material.emissive_factor.map(srgb_component))
             .filter(|emission| material.emissive_texture.is_none() && emission.iter().any(|part| *part > 0.0));
         let used = surface.base_color_texture.as_ref().and_then(|used| self.document.textures.get(used.index));
         let image = used.and_then(|texture| self.images.get(texture.source?)).copied().flatten();
         MeshLook {
-            color: Some(Color::from_fractions([gamma(red), gamma(green), gamma(blue), opacity])),
+            color: Some(Color::from_fractions([
+                srgb_component(red),
+                srgb_component(green),
+                srgb_component(blue),
+                opacity,
+            ])),
             emission: emission.map(|[red, green, blue]| Color::from_fractions([red, green, blue, 1.0])),
             image,
             alpha: if image.is_some() { alpha } else { AlphaRule::Opaque },

@@ -108,6 +108,6 @@ pub(super) fn parse_look(name: &str) -> Option<(MeshLook, Option<&str>)> {
 }
 
 /// The sRGB component of a linear one from 0 to 1 (IEC 61966-2-1).
-pub(super) fn gamma(light: f64) -> f64 {
+pub(super) fn srgb_component(light: f64) -> f64 {
     if light <= 0.003_130_8 { 12.92 * light } else { 1.055 * libm::pow(light, 1.0 / 2.4) - 0.055 }
 }

@@ -2,8 +2,8 @@
 //!
 //! A file is input like any other: a message names the line, and what a binary file claims to hold is held against its
 //! length before any memory is taken. Of a mesh points, triangles, normals, texture coordinates and materials are read:
-//! base colour and its image, emitted light and opacity. Everything else is not. Coordinates are the file's, whichever of its axes is up; only COLLADA's unit of length
-//! counts.
+//! base colour and its image, emitted light and opacity. Everything else is not. Coordinates are the file's, whichever
+//! of its axes is up; only COLLADA's unit of length counts.
 //!
 //! | format | module | read by |
 //! |---|---|---|

@@ -6,7 +6,7 @@ use simpartner_model::{Color, NO_CORNER};
 
 use super::{
     look::{MeshLook, parse_look},
-    triangles::{Corner, Mesh, MeshProblem, any_text, column, coordinates, fan, problem, shorten, unit_normal},
+    triangles::{Corner, Mesh, MeshProblem, any_text, column_of, coordinates, fan, problem, shorten, unit_normal},
 };
 use crate::texture::AlphaRule;
 
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Resu
                     return Err(problem(Some(line), "a face has at least three corners".into()));
                 }
                 for corners in fan(&corners) {
-                    mesh.add_triangle(column(corners, 0), column(corners, 1), column(corners, 2));
+                    mesh.add_triangle(column_of(corners, 0), column_of(corners, 1), column_of(corners, 2));
                 }
             }
             // The colours of a mesh are no part of its form: without their file it has none.
@@ -60,7 +60,7 @@ fn look_named(
 ) -> MeshLook {
     if let Some(material) = materials.get(name) {
         let image = material.image.as_deref().and_then(|image| mesh.image_named(image, beside));
-        return MeshLook { image, ..material.look() };
+        return MeshLook { image, ..material.mesh_look() };
     }
     let Some((look, image)) = parse_look(name) else { return MeshLook::default() };
     MeshLook { image: image.and_then(|image| mesh.image_named(image, beside)), ..look }
@@ -139,7 +139,7 @@ struct Material {
 }
 
 impl Material {
-    fn look(&self) -> MeshLook {
+    fn mesh_look(&self) -> MeshLook {
         // Programs write black beside an image.
         let missing = if self.image.is_some() { [1.0; 3] } else { [0.8; 3] };
         let diffuse = self.diffuse.filter(|color| self.image.is_none() || *color != [0.0; 3]).unwrap_or(missing);

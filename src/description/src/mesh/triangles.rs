@@ -173,7 +173,7 @@ impl Mesh {
 pub(super) type Corner = [u32; 3];
 
 /// The indices of one kind of three corners.
-pub(super) fn column(corners: [Corner; 3], kind: usize) -> [u32; 3] {
+pub(super) fn column_of(corners: [Corner; 3], kind: usize) -> [u32; 3] {
     corners.map(|corner| corner[kind])
 }
 

@@ -11,7 +11,6 @@ use super::{
     node::Node,
     point_shapes::{read_hull, read_mesh},
     reading::Reading,
-    visual::read_visuals,
 };
 use crate::text::tree::child;
 
@@ -22,7 +21,8 @@ const SHAPE_TAGS: [&str; 9] =
 /// Shapes with rolling friction, as messages list them.
 const ROLLING_SHAPES: &str = "a sphere, ellipsoid, cylinder or capsule";
 
-/// Reads an `<object>` or a `<body>`, placed in the frame of its file. `None` if something in it is invalid.
+/// Reads an `<object>` or a `<body>` without its visuals, placed in the frame of its file. `None` if something in it is
+/// invalid.
 pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
     let name = reading.attribute_text(node, "name")?.to_owned();
     let fixed = reading.child_text(node, "static") == Some("true");
@@ -54,7 +54,6 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
             .map_or(node.offset, |material| reading.attribute_offset(material, "rollingFriction"));
         reading.problem(place, format!("'{name}' cannot roll: rolling friction needs {ROLLING_SHAPES}"));
     }
-    let visuals = read_visuals(reading, node)?;
     let inertia = child(node, "inertia").and_then(|node| read_inertia(reading, node));
     let frame = &node.context.frame;
     let linear_velocity = velocity(reading, node, "translationalVelocity", ["vx", "vy", "vz"])?;
@@ -69,7 +68,7 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
         mass: if fixed { mass.unwrap_or(0.0) } else { mass? },
         inertia,
         shape,
-        visuals,
+        visuals: Vec::new(),
         collision,
         filter,
         material,

@@ -10,6 +10,7 @@ use super::{
     node::Node,
     reading::{Reading, is_given},
     schema::GRAVITY,
+    visual,
 };
 use crate::text::tree::child;
 
@@ -26,7 +27,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<Grasp> {
         if let Some(fixed) = child(node, "static") {
             reading.problem(fixed.offset, "the object of a grasp is held by its contacts alone: leave <static> out");
         }
-        body::read(reading, node)
+        visual::read_body(reading, node)
     });
     let nodes: Vec<&Node> = root.children.iter().filter(|child| child.name == "contact").collect();
     if nodes.is_empty() || nodes.len() > MAX_CONTACTS {

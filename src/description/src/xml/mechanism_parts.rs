@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use simpartner_model::{Body, BodyId, Coupling, Joint, Pose};
 
-use super::{body, coupling, joint, name_table::NameTable, node::Node, reading::Reading};
+use super::{coupling, joint, name_table::NameTable, node::Node, reading::Reading, visual};
 use crate::limits::MAX_BODIES;
 
 /// Bodies, joints and couplings of a file, ids counted within it.
@@ -36,7 +36,7 @@ pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Mechani
             parts.complete = false;
             break;
         }
-        let body = body::read(reading, node);
+        let body = visual::read_body(reading, node);
         parts.body_names.define(reading, node, body.as_ref().map(|_| parts.bodies.len()));
         parts.complete &= body.is_some();
         parts.bodies.extend(body);

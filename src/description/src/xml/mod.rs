@@ -31,6 +31,7 @@ mod reading;
 mod robot;
 mod robot_on_ground;
 mod rocks;
+mod scenery;
 mod schema;
 mod sequence;
 mod session;

@@ -12,6 +12,7 @@ mod grasps;
 mod grounds;
 mod joints;
 mod kind;
+mod lights;
 mod materials;
 mod rocks;
 mod sequences;

@@ -56,21 +56,21 @@ pub(super) struct Textures {
 
 impl Textures {
     /// The texture of an image of this path. The error is the end of a sentence.
-    pub(super) fn get(&self, path: &str, bytes: &[u8], rule: AlphaRule) -> Result<Arc<Texture>, String> {
+    pub(super) fn texture_of(&self, path: &str, bytes: &[u8], rule: AlphaRule) -> Result<Arc<Texture>, String> {
         let key = (path.to_owned(), rule);
         if let Some(known) = self.known.borrow().get(&key) {
             return known.clone();
         }
-        let found = self.decode(bytes, rule);
+        let found = self.decode_new(bytes, rule);
         self.known.borrow_mut().insert(key, found.clone());
         found
     }
 
-    fn decode(&self, bytes: &[u8], rule: AlphaRule) -> Result<Arc<Texture>, String> {
+    fn decode_new(&self, bytes: &[u8], rule: AlphaRule) -> Result<Arc<Texture>, String> {
         if self.pixels.get() > MAX_TEXTURE_PIXELS {
             return Err(format!("the textures of the world have more than {MAX_TEXTURE_PIXELS} pixels"));
         }
-        let texture = texture::decode(bytes, rule)?;
+        let texture = texture::decode_image(bytes, rule)?;
         self.pixels.set(self.pixels.get() + texture.pixels().len());
         match self.pixels.get() > MAX_TEXTURE_PIXELS {
             true => Err(format!("with it the textures of the world have more than {MAX_TEXTURE_PIXELS} pixels")),

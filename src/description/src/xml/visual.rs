@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use simpartner_model::{Color, Look, Paint, Placed, Texture, Tiling, Visual};
+use simpartner_model::{Body, Color, Look, Paint, Placed, Texture, Tiling, Visual};
 
 use super::{
-    body::{one_shape, optional_pose},
+    body::{self, one_shape, optional_pose},
     files::beside,
     node::Node,
     point_shapes::{MeshPart, read_mesh_parts},
@@ -16,21 +16,27 @@ use crate::{
     mesh::{MeshImage, MeshLook},
     source::SourceFile,
     text::{diagnostic::Diagnostic, tree::child},
-    texture::{AlphaRule, ENDINGS_HELP, has_image_ending, pattern},
+    texture::{AlphaRule, ENDINGS_HELP, has_image_ending, pattern_of},
 };
 
 /// Effect of a texture that cannot be used.
-const PLAIN: &str = "its surface is shown in plain colour";
+const PLAIN_EFFECT: &str = "its surface is shown in plain colour";
+
+/// Reads an `<object>` or a `<body>` with its visuals.
+pub(super) fn read_body(reading: &Reading, node: &Node) -> Option<Body> {
+    let (body, visuals) = (body::read(reading, node), read_visuals(reading, node));
+    Some(Body { visuals: visuals?, ..body? })
+}
 
 /// Reads all visuals of a body; a mesh file with several looks is a visual for each of them.
-pub(super) fn read_visuals(reading: &Reading, node: &Node) -> Option<Vec<Visual>> {
+fn read_visuals(reading: &Reading, node: &Node) -> Option<Vec<Visual>> {
     let mut visuals = Vec::new();
     for visual in node.children.iter().filter(|child| child.name == "visual") {
         let color = color_of(reading, visual, "color");
         let emission = color_of(reading, visual, "emission");
         let texture = read_texture(reading, visual);
         let paint = texture.and_then(|texture| {
-            let tint = color.unwrap_or(WHITE);
+            let tint = color.unwrap_or(WHITE_TINT);
             Some(Paint { texture, tint, tiling: read_tiling(reading, visual)? })
         });
         let color = paint.as_ref().map(seen_color).or(color);
@@ -57,7 +63,7 @@ pub(super) fn read_visuals(reading: &Reading, node: &Node) -> Option<Vec<Visual>
     Some(visuals)
 }
 
-const WHITE: Color = Color { red: u8::MAX, green: u8::MAX, blue: u8::MAX, alpha: u8::MAX };
+const WHITE_TINT: Color = Color { red: u8::MAX, green: u8::MAX, blue: u8::MAX, alpha: u8::MAX };
 
 fn color_of(reading: &Reading, node: &Node, name: &str) -> Option<Color> {
     reading.attribute_text(node, name).and_then(|color| color.parse().ok())
@@ -80,7 +86,7 @@ fn read_tiling(reading: &Reading, visual: &Node) -> Option<Tiling> {
 /// The texture that an attribute describes. An unusable image is a warning.
 fn read_texture(reading: &Reading, visual: &Node) -> Option<Arc<Texture>> {
     let given = reading.attribute_text(visual, "texture")?;
-    if let Some(texture) = pattern(given) {
+    if let Some(texture) = pattern_of(given) {
         return Some(Arc::new(texture));
     }
     let place = reading.attribute_offset(visual, "texture");
@@ -90,20 +96,20 @@ fn read_texture(reading: &Reading, visual: &Node) -> Option<Arc<Texture>> {
         false => Err(ENDINGS_HELP.to_owned()),
     };
     let found = bytes.and_then(|bytes| {
-        let texture = reading.session.textures.get(&path, &bytes, AlphaRule::Blend)?;
+        let texture = reading.session.textures.texture_of(&path, &bytes, AlphaRule::Blend)?;
         Ok((texture, bytes))
     });
     match found {
-        Ok((texture, bytes)) => keep(reading, place, path, bytes).then_some(texture),
+        Ok((texture, bytes)) => keep_image(reading, place, path, bytes).then_some(texture),
         Err(why) => {
-            reading.warn(place, format!("the image '{given}' cannot be used: {why}"), PLAIN.into());
+            reading.warn(place, format!("the image '{given}' cannot be used: {why}"), PLAIN_EFFECT.into());
             None
         }
     }
 }
 
 /// Keeps an image as one of the world's sources; false if there are too many.
-fn keep(reading: &Reading, place: usize, path: String, bytes: Vec<u8>) -> bool {
+fn keep_image(reading: &Reading, place: usize, path: String, bytes: Vec<u8>) -> bool {
     let kept = reading.session.add_source(SourceFile::of_bytes(path, bytes));
     if let Err(what) = kept {
         reading.push(Diagnostic::at(reading.path, reading.text, place, what));
@@ -133,18 +139,19 @@ impl Images<'_, '_> {
     fn paint_of(&self, image: &MeshImage, look: &MeshLook) -> Option<Paint> {
         let path = beside(&self.path, &image.name);
         let found = image.bytes.clone().and_then(|bytes| {
-            let texture = self.reading.session.textures.get(&path, &bytes, look.alpha)?;
+            let texture = self.reading.session.textures.texture_of(&path, &bytes, look.alpha)?;
             Ok((texture, bytes))
         });
         match found {
             Ok((texture, bytes)) => {
-                let is_kept = keep(self.reading, self.place, path, bytes.to_vec());
-                let paint = Paint { texture, tint: look.color.unwrap_or(WHITE), tiling: Tiling::Repeats([1.0; 2]) };
+                let is_kept = keep_image(self.reading, self.place, path, bytes.to_vec());
+                let paint =
+                    Paint { texture, tint: look.color.unwrap_or(WHITE_TINT), tiling: Tiling::Repeats([1.0; 2]) };
                 is_kept.then_some(paint)
             }
             Err(why) => {
                 let what = format!("the image '{}' of '{}' cannot be used: {why}", image.name, self.file);
-                self.reading.warn_once(self.place, what, PLAIN.into());
+                self.reading.warn_once(self.place, what, PLAIN_EFFECT.into());
                 None
             }
         }

@@ -15,7 +15,7 @@ use super::{
     point_shapes,
     reading::{Placeholders, Reading},
     robot::{self, Occupancy, Placement, RobotDraft, Totals},
-    rocks,
+    rocks, scenery,
     schema::{Element, GRAVITY, ROBOT},
     soil,
 };
@@ -38,6 +38,7 @@ pub(super) fn read_with_robot(reading: &Reading, root: &Node, mut prepared: Opti
         name: reading.attribute_text(root, "name").unwrap_or_default().to_owned(),
         mechanism: Mechanism {
             gravity: child(root, "gravity").and_then(|node| vector(reading, node)).unwrap_or(GRAVITY),
+            scenery: scenery::read_scenery(reading, root),
             ..Mechanism::default()
         },
         geographic_origin: child(root, "geographicOrigin")

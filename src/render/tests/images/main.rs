@@ -4,6 +4,8 @@ mod agreement;
 mod bits;
 mod chessboard;
 mod depth;
+mod lights;
 mod limits;
 mod looks;
+mod ruts;
 mod worlds;

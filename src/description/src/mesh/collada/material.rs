@@ -16,7 +16,7 @@ use crate::{
 
 impl<'t> Document<'t> {
     /// The looks of the materials of an instance, by the symbols that its geometry has for them.
-    pub(super) fn materials(&mut self, instance: &'t Node) -> HashMap<&'t str, MeshLook> {
+    pub(super) fn bound_looks(&mut self, instance: &'t Node) -> HashMap<&'t str, MeshLook> {
         let bound = child(instance, "bind_material").and_then(|bind| child(bind, "technique_common"));
         let instances = bound.into_iter().flat_map(|common| children_named(common, "instance_material"));
         instances.filter_map(|material| Some((attribute(material, "symbol")?, self.look_of(material)?))).collect()
@@ -36,7 +36,7 @@ impl<'t> Document<'t> {
             let numbers: Vec<f64> = self.numbers(child(child(shader, tag)?, "color")?).ok()?;
             (numbers.len() >= 3).then_some(numbers)
         };
-        let opacity = self.opacity(shader);
+        let opacity = self.opacity_of(shader);
         let emitted = color("emission");
         let diffuse = color("diffuse");
         let emission = emitted.as_ref().filter(|parts| diffuse.is_some() && parts[..3].iter().any(|part| *part > 0.0));
@@ -65,7 +65,7 @@ impl<'t> Document<'t> {
     }
 
     /// Opacity by `<transparent>` and `<transparency>`. Programs write what would be invisible for opaque surfaces.
-    fn opacity(&self, shader: &Node) -> f64 {
+    fn opacity_of(&self, shader: &Node) -> f64 {
         let Some(transparent) = child(shader, "transparent") else { return 1.0 };
         let numbers = |node: &Node| self.numbers::<f64>(node).unwrap_or_default();
         let Some(&[red, green, blue, alpha]) =

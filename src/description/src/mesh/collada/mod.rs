@@ -12,7 +12,7 @@ use simpartner_model::NO_CORNER;
 
 use super::{
     look::MeshLook,
-    triangles::{Corner, Mesh, MeshProblem, column, fan, problem, shorten, strip, unit_normal},
+    triangles::{Corner, Mesh, MeshProblem, column_of, fan, problem, shorten, strip, unit_normal},
     work::{Work, check_size},
 };
 use crate::text::{
@@ -124,7 +124,7 @@ impl<'t> Document<'t> {
                 }
                 "instance_geometry" => {
                     let geometry = self.target(node, "url")?;
-                    let materials = self.materials(node);
+                    let materials = self.bound_looks(node);
                     self.add_geometry(geometry, outer, &materials)?;
                 }
                 "instance_controller" => {
@@ -134,7 +134,7 @@ impl<'t> Document<'t> {
                         continue;
                     };
                     let geometry = self.target(moved, "source")?;
-                    let materials = self.materials(node);
+                    let materials = self.bound_looks(node);
                     self.add_geometry(geometry, outer, &materials)?;
                 }
                 _ => {}
@@ -186,7 +186,7 @@ impl<'t> Document<'t> {
             if !["triangles", "polylist", "polygons", "tristrips", "trifans"].contains(&&*primitive.name) {
                 continue;
             }
-            let Some(lists) = self.lists(primitive, &mut added)? else { continue };
+            let Some(lists) = self.corner_lists(primitive, &mut added)? else { continue };
             let symbol = attribute(primitive, "material");
             self.mesh.begin_look(symbol.and_then(|symbol| materials.get(symbol)).copied().unwrap_or_default());
             // Seen in a mirror, counter-clockwise is clockwise.
@@ -195,7 +195,7 @@ impl<'t> Document<'t> {
                 let triangles = if primitive.name == "tristrips" { strip(&polygon) } else { fan(&polygon) };
                 for [a, b, c] in triangles {
                     let corners = if is_mirrored { [a, c, b] } else { [a, b, c] };
-                    let of = |kind| column(corners, kind);
+                    let of = |kind| column_of(corners, kind);
                     self.mesh.add_triangle(of(0), of(1), of(2));
                 }
                 check_size(&self.mesh)?;
@@ -205,7 +205,7 @@ impl<'t> Document<'t> {
     }
 
     /// The lists of points, normals and texture coordinates that a primitive uses. `None` without points.
-    fn lists(&mut self, primitive: &'t Node, added: &mut Added<'t>) -> Result<Option<[List; 3]>, MeshProblem> {
+    fn corner_lists(&mut self, primitive: &'t Node, added: &mut Added<'t>) -> Result<Option<[List; 3]>, MeshProblem> {
         let Some((vertices, offset)) = self.input_of(primitive, "VERTEX")? else { return Ok(None) };
         let Some((positions, _)) = self.input_of(vertices, "POSITION")? else {
             return Err(self.problem(vertices, "<vertices> lacks an <input> with the semantic POSITION"));
@@ -239,7 +239,7 @@ impl<'t> Document<'t> {
             1 => corners.normals.len(),
             _ => corners.places.len(),
         } as u32;
-        let elements = self.elements(source, if kind == 2 { 2 } else { 3 })?;
+        let elements = self.source_elements(source, if kind == 2 { 2 } else { 3 })?;
         let count = elements.len();
         let corners = &mut self.mesh.corners;
         match kind {
@@ -269,7 +269,7 @@ impl<'t> Document<'t> {
     }
 
     /// The elements of a source, with 0 for coordinates that they lack.
-    fn elements(&self, source: &'t Node, size: usize) -> Result<Vec<DVec3>, MeshProblem> {
+    fn source_elements(&self, source: &'t Node, size: usize) -> Result<Vec<DVec3>, MeshProblem> {
         let accessor = child(source, "technique_common").and_then(|common| child(common, "accessor"));
         let array = match accessor {
             Some(accessor) => self.target(accessor, "source")?,
@@ -301,7 +301,7 @@ impl<'t> Document<'t> {
         {
             let indices: Vec<u32> = self.numbers(list)?;
             let corners = indices.chunks(stride).filter(|corner| corner.len() > lists[0].offset);
-            let corners = corners.map(|indices| self.corner(primitive, indices, lists));
+            let corners = corners.map(|indices| self.corner_at(primitive, indices, lists));
             polygons.push(corners.collect::<Result<Vec<Corner>, _>>()?);
         }
         match primitive.name.as_str() {
@@ -325,7 +325,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    fn corner(&self, primitive: &Node, indices: &[u32], lists: &[List; 3]) -> Result<Corner, MeshProblem> {
+    fn corner_at(&self, primitive: &Node, indices: &[u32], lists: &[List; 3]) -> Result<Corner, MeshProblem> {
         let mut corner = [NO_CORNER; 3];
         for (kind, list) in lists.iter().enumerate() {
             match indices.get(list.offset) {
@@ -354,6 +354,6 @@ struct List {
 /// Sources of a geometry that have been added to the mesh: those that primitives share are added once.
 struct Added<'t> {
     placed: DAffine3,
-    /// By the id of the source and the kind of its elements: points, normals, texture coordinates.
+    /// Key: id of the source and kind of its elements: points, normals, texture coordinates.
     first_of: HashMap<(&'t str, usize), List>,
 }

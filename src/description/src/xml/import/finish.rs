@@ -4,9 +4,9 @@ use simpartner_model::Color;
 
 use super::{
     super::{node::Node, reading::Reading},
-    robot::image_path,
+    paths::image_path,
 };
-use crate::texture::pattern;
+use crate::texture::pattern_of;
 
 /// Look of a visual, as far as the file has one.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -34,8 +34,8 @@ impl Finish {
     }
 
     /// The attributes of a `<visual>`. A missing image is a warning.
-    pub(super) fn attributes(&self, reading: &Reading, offset: usize) -> Vec<(&'static str, String)> {
-        let texture = self.texture.as_deref().and_then(|texture| match pattern(texture) {
+    pub(super) fn visual_attributes(&self, reading: &Reading, offset: usize) -> Vec<(&'static str, String)> {
+        let texture = self.texture.as_deref().and_then(|texture| match pattern_of(texture) {
             Some(_) => Some(texture.to_owned()),
             None => image_path(reading, offset, texture),
         });
@@ -60,5 +60,5 @@ impl Finish {
 
 /// True if an attribute of a `<visual>` is the path of an image.
 pub(super) fn is_image_path(node: &Node, name: &str, value: &str) -> bool {
-    node.name == "visual" && name == "texture" && pattern(value).is_none()
+    node.name == "visual" && name == "texture" && pattern_of(value).is_none()
 }

@@ -12,12 +12,10 @@ use super::{
     element::{NEGLIGIBLE_COORDINATE, coordinates, digits, node, pose_element, value},
     model::{Across, Form, Joint, Link, MassOf, Model, Motion, Solid, Surface},
     names::Names,
+    paths::mesh_path,
     text::clean,
 };
-use crate::{
-    mesh::Mesh,
-    text::{encoding::percent_decoded, numbers::shorten},
-};
+use crate::mesh::Mesh;
 
 /// Mass of a moving link without mass, kg, which prevents unbounded motion; its inertia is that of a ball of this mass
 /// and 3 cm.
@@ -106,7 +104,7 @@ pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Nod
     let is_same = link.visuals.len() == link.solids.len() && link.visuals.iter().zip(&link.solids).all(is_seen_so);
     for visual in link.visuals.iter().filter(|_| !is_same) {
         let Some(shape) = shape(reading, visual, Purpose::Visual) else { continue };
-        let look = visual.finish.attributes(reading, visual.offset);
+        let look = visual.finish.visual_attributes(reading, visual.offset);
         body.children.push(Node { children: vec![shape], ..node("visual", visual.offset, &look) });
     }
     if let Some([category, collides_with]) = link.filter.filter(|_| has_shape) {
@@ -297,57 +295,6 @@ fn hull_of(points: &[DVec3], solid: &Solid) -> Node {
     hull.children.push(value("vertices", solid.offset, text.join("  ")));
     hull.children.extend(pose_element(&solid.pose, solid.offset));
     hull
-}
-
-/// The path of a mesh, seen from the file's folder.
-fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
-    path_of(reading, offset, file, "the shape is left out; put the package's folder beside the file's")
-}
-
-/// The path of an image, likewise; a missing one is a warning.
-pub(super) fn image_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
-    let path = path_of(reading, offset, file, "its surface is shown in plain colour")?;
-    if reading.files.has(&reading.files.beside(reading.path, &path, "robots")) {
-        return Some(path);
-    }
-    let what = format!("there is no image '{}'", shorten(&path));
-    reading.warn_once(offset, what, "its surface is shown in plain colour".into());
-    None
-}
-
-/// The path of a file, seen from the folder of the one that names it. That of a ROS package is looked for in the folders
-/// above; `lost` is the effect of a missing one.
-fn path_of(reading: &Reading, offset: usize, file: &str, lost: &str) -> Option<String> {
-    let Some(in_package) = file.strip_prefix("package://").or_else(|| file.strip_prefix("model://")) else {
-        return Some(spelled(reading, file.strip_prefix("file://").unwrap_or(file)));
-    };
-    if in_package.split('/').any(|part| part == "..") {
-        reading.problem(offset, format!("'{file}' leads out of its package"));
-        return None;
-    }
-    let inside = in_package.split_once('/').map_or(in_package, |(_, inside)| inside);
-    // In a package of the file's own, or beside one of its parent folders.
-    let above = (0..8).map(|levels| "../".repeat(levels));
-    let mut candidates = above.flat_map(|up| [format!("{up}{in_package}"), format!("{up}{inside}")]);
-    let found = candidates.find_map(|candidate| find_spelled(reading, &candidate));
-    if found.is_none() {
-        let what = format!("no package with '{file}' is in the folders above");
-        reading.warn(offset, what, lost.into());
-    }
-    found
-}
-
-/// The path as it is, or with slashes for backslashes and with `%20` and the like decoded: the first of these with a
-/// file.
-fn find_spelled(reading: &Reading, file: &str) -> Option<String> {
-    let slashes = file.replace('\\', "/");
-    let spellings = [file.to_owned(), percent_decoded(file), percent_decoded(&slashes), slashes];
-    spellings.into_iter().find(|path| reading.files.has(&reading.files.beside(reading.path, path, "robots")))
-}
-
-/// The same, or the original path if there is no such file.
-pub(super) fn spelled(reading: &Reading, file: &str) -> String {
-    find_spelled(reading, file).unwrap_or_else(|| file.to_owned())
 }
 
 /// True if the mesh can be used; an unusable one is omitted with a warning.

@@ -7,6 +7,7 @@ use bevy_math::DVec3;
 use super::{
     super::{node::Node, reading::Reading, schema::GRAVITY},
     element::{digits, node, value},
+    lights::Lights,
     model::{Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, Surface},
     robot::{self, y_up},
     text::{UniqueNames, clean},
@@ -21,6 +22,7 @@ pub(super) struct Scene {
     pub(super) gravity: Option<DVec3>,
     pub(super) ground: Option<Ground>,
     pub(super) terrain: Option<Terrain>,
+    pub(super) lights: Lights,
     /// Fixed links without joints.
     pub(super) fixtures: Vec<Link>,
     pub(super) robots: Vec<Model>,
@@ -151,6 +153,7 @@ impl Scene {
             let [x, y, z] = y_up(gravity).to_array().map(digits);
             world.children.push(node("gravity", self.offset, &[("x", x), ("y", y), ("z", z)]));
         }
+        world.children.extend(self.lights.light_elements());
         world.children.extend(self.ground.as_ref().map(|ground| {
             let [a, b, c] = y_up(ground.normal).to_array();
             let mut attributes: Vec<(&str, String)> = [("a", a), ("b", b), ("c", c), ("d", ground.distance)]

@@ -63,6 +63,11 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
         "rotationalVelocity",
         "<rotationalVelocity><omegax>0</omegax><omegay>3.14</omegay><omegaz>0</omegaz></rotationalVelocity>",
     ),
+    (
+        "illumination",
+        "<illumination sunX=\"1\" sunY=\"0.2\" sun=\"#ffb080\" ambient=\"#404860\"/>   <!-- a low, red sun -->",
+    ),
+    ("light", "<light type=\"spot\" x=\"2\" y=\"4\" z=\"0\" color=\"#fff0d0\" factor=\"20\" innerAngle=\"0.3\"/>"),
     ("box", "<box x=\"0.4\" y=\"0.1\" z=\"0.3\"/>"),
     ("sphere", "<sphere radius=\"0.05\"/>"),
     ("ellipsoid", "<ellipsoid radiusX=\"0.2\" radiusY=\"0.2\" radiusZ=\"0.05\"/>"),

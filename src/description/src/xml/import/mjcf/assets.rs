@@ -10,7 +10,7 @@ use super::{
         attributes::{attribute, list, number, numbers},
         mass::MeshInertia,
         model::Form,
-        robot::spelled,
+        paths::spelled,
     },
     importer::{Assets, Field, MeshAsset, Mjcf},
 };

@@ -83,7 +83,7 @@ impl Mjcf<'_, '_> {
                     surface: None,
                     pose: pose.then(&mesh.pose),
                     form: mesh.form.clone(),
-                    finish: self.finish(&node),
+                    finish: self.finish_of(&node),
                     offset: node.offset,
                 };
                 Kind::Solid(Box::new(solid), Some(mesh))
@@ -95,7 +95,7 @@ impl Mjcf<'_, '_> {
             }
             kind => {
                 let form = self.form(&node, kind, half_length)?;
-                let solid = Solid { surface: None, pose, form, finish: self.finish(&node), offset: node.offset };
+                let solid = Solid { surface: None, pose, form, finish: self.finish_of(&node), offset: node.offset };
                 Kind::Solid(Box::new(solid), None)
             }
         };
@@ -192,7 +192,13 @@ impl Mjcf<'_, '_> {
                 let width = size.map(|half| if half > 0.0 { 2.0 * half } else { SLAB_WIDTH });
                 let form = Form::Box { size: DVec3::new(width[0], width[1], SLAB_THICKNESS) };
                 let below = Pose { translation: DVec3::NEG_Z * (0.5 * SLAB_THICKNESS), ..Pose::IDENTITY };
-                Solid { surface: None, pose: pose.then(&below), form, finish: self.finish(&node), offset: node.offset }
+                Solid {
+                    surface: None,
+                    pose: pose.then(&below),
+                    form,
+                    finish: self.finish_of(&node),
+                    offset: node.offset,
+                }
             }
             Kind::Field { pose, field } => {
                 self.colliders.extend(own_name.map(|name| (name, Collider::Ground)));
@@ -286,7 +292,7 @@ impl Mjcf<'_, '_> {
     }
 
     /// The look of its material, with its own colour if it has one.
-    fn finish(&self, node: &Node) -> Finish {
+    fn finish_of(&self, node: &Node) -> Finish {
         let own = numbers::<4>(self.reading, node, "rgba").map(Color::from_fractions);
         let material = attribute(node, "material").and_then(|name| self.assets.materials.get(name));
         let material = material.cloned().unwrap_or_default();

@@ -22,6 +22,7 @@ mod geom;
 mod importer;
 mod include;
 mod joint;
+mod lights;
 mod materials;
 mod relations;
 
@@ -92,6 +93,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
     mjcf.read_keyframe(&root, options.keyframe.as_deref());
     let gravity = mjcf.read_options(&root);
     mjcf.tell_other_sections(&root);
+    let lights = mjcf.read_lights(&root);
     if mjcf.model.links.len() == 1 && mjcf.ground.is_none() && mjcf.terrain.is_none() && reading.is_sound() {
         let help =
             "a model has bodies or geoms in its <worldbody>; an included part has to be read by way of the whole";
@@ -106,7 +108,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         model.merge_fixed(Some(WORLD));
     }
     let scene = Scene::split(reading, model, options.fixed_base);
-    Some(Scene { ground, terrain, gravity: Some(gravity), ..scene })
+    Some(Scene { ground, terrain, lights, gravity: Some(gravity), ..scene })
 }
 
 impl Mjcf<'_, '_> {

@@ -7,6 +7,7 @@ use bevy_math::DVec3;
 use super::{
     super::{
         gazebo,
+        lights::Lights,
         model::Model,
         omissions::Omissions,
         scene::{Ground, Terrain},
@@ -29,6 +30,7 @@ pub(super) struct Sdf<'r, 'a> {
     pub(super) model: Model,
     pub(super) ground: Option<Ground>,
     pub(super) terrain: Option<Terrain>,
+    pub(super) lights: Lights,
     pub(super) notes: Omissions,
     /// Files that are being included, from the outside in.
     pub(super) open: Vec<String>,

@@ -16,6 +16,7 @@ mod heightmap;
 mod importer;
 mod include;
 mod joint;
+mod lights;
 mod link;
 
 use bevy_math::DVec3;
@@ -30,6 +31,7 @@ use super::{
     super::{node::Node, reading::Reading},
     attributes::attribute,
     gazebo::{self, Gazebo, is_true},
+    lights::Lights,
     model::{Drive, DriveKind, Joint, Link, Model, Motion},
     omissions::Omissions,
     options::ImportOptions,
@@ -55,6 +57,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         model: Model { offset: root.offset, links: vec![world], root: WORLD, ..Model::default() },
         ground: None,
         terrain: None,
+        lights: Lights::default(),
         notes: Omissions::default(),
         open: vec![reading.path.to_owned()],
     };
@@ -70,13 +73,13 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
     if !reading.is_sound() {
         return None;
     }
-    let Sdf { mut model, ground, terrain, notes, .. } = sdf;
+    let Sdf { mut model, ground, terrain, lights, notes, .. } = sdf;
     notes.report(reading);
     if !options.keep_fixed_joints {
         model.merge_fixed(Some(WORLD));
     }
     let scene = Scene::split(reading, model, options.fixed_base);
-    Some(Scene { ground, terrain, gravity, ..scene })
+    Some(Scene { ground, terrain, lights, gravity, ..scene })
 }
 
 fn axes_in_model(root: &Node) -> bool {
@@ -90,6 +93,7 @@ impl<'r, 'a> Sdf<'r, 'a> {
         let mut scope = Scope::default();
         scope.links.insert("world".into(), WORLD);
         self.read_members(section, &Pose::IDENTITY, &mut scope, 0, false);
+        self.lights = self.read_lights(section);
         for node in &section.children {
             match node.name.as_str() {
                 "gravity" | "model" | "include" | "frame" | "joint" | "link" => {}
