@@ -10,8 +10,8 @@ use simpartner_description::{
 use simpartner_model::{LampKind, Scenery};
 
 fn read_as(name: &str, text: &str) -> World {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join(name), text).unwrap();
+    let folder = tempfile::tempdir().expect("a valid case");
+    fs::write(folder.path().join(name), text).expect("a valid case");
     match xml::read_any(&folder.path().join(name)) {
         Ok(Document::World(world)) => world,
         Ok(_) => panic!("no world"),
@@ -37,11 +37,11 @@ fn sun_sky_and_lights_are_read() {
          <light type='spot' directionX='1' directionY='0' innerAngle='0.1' outerAngle='0.2' shadow='false' range='7'/>
          <light type='directional' directionY='-2'/>",
     );
-    assert!((scenery.to_sun.unwrap() - DVec3::new(0.6, 0.8, 0.0)).length() < 1e-15);
-    let sun = scenery.sun.unwrap();
+    assert!((scenery.to_sun.expect("a valid case") - DVec3::new(0.6, 0.8, 0.0)).length() < 1e-15);
+    let sun = scenery.sun.expect("a valid case");
     assert_eq!((sun.color.to_string().as_str(), sun.factor), ("#ff8000", 0.5));
     assert_eq!(scenery.ambient_below, scenery.ambient_above);
-    assert_eq!(scenery.horizon.unwrap().color.to_string(), "#0000ff");
+    assert_eq!(scenery.horizon.expect("a valid case").color.to_string(), "#0000ff");
     let [point, spot, directional] = &scenery.lamps[..] else { panic!("{:?}", scenery.lamps) };
     assert_eq!(point.kind, LampKind::Point { position: DVec3::new(1.0, 2.0, 3.0) });
     assert_eq!((point.brightness.factor, point.attenuation, point.range), (5.0, [0.0, 0.0, 1.0], f64::INFINITY));
@@ -86,9 +86,12 @@ fn lights_of_gazebo_are_those_of_the_world() {
     )
     .mechanism
     .scenery;
-    assert_eq!((scenery.to_sun, scenery.sun.unwrap().color.to_string()), (Some(DVec3::Y), "#ffff00".into()));
-    assert_eq!(scenery.ambient_above.unwrap().color.to_string(), "#808080");
-    assert_eq!(scenery.zenith.unwrap().color.to_string(), "#0000ff");
+    assert_eq!(
+        (scenery.to_sun, scenery.sun.expect("a valid case").color.to_string()),
+        (Some(DVec3::Y), "#ffff00".into())
+    );
+    assert_eq!(scenery.ambient_above.expect("a valid case").color.to_string(), "#808080");
+    assert_eq!(scenery.zenith.expect("a valid case").color.to_string(), "#0000ff");
     let [point, spot] = &scenery.lamps[..] else { panic!("{:?}", scenery.lamps) };
     assert_eq!(point.kind, LampKind::Point { position: DVec3::new(1.0, 3.0, -2.0) });
     assert_eq!((point.attenuation, point.range, point.has_shadow), ([0.5, 0.1, 0.01], 20.0, false));
@@ -113,9 +116,9 @@ fn lights_of_mujoco_are_those_of_the_world() {
     assert_eq!((position, direction), (DVec3::Y * 3.0, DVec3::NEG_Y));
     assert!((outer_angle - std::f64::consts::FRAC_PI_4).abs() < 1e-12 && spot.attenuation == [1.0, 0.0, 0.0]);
     // The headlight of 0.1 and half of 0.4.
-    assert_eq!(lit.ambient_above.unwrap().color.to_string(), "#4d4d4d");
+    assert_eq!(lit.ambient_above.expect("a valid case").color.to_string(), "#4d4d4d");
     let spot_alone = world("", "<light pos='0 0 3'/>");
-    assert_eq!(spot_alone.sun.unwrap().color.to_string(), "#000000");
+    assert_eq!(spot_alone.sun.expect("a valid case").color.to_string(), "#000000");
     let headlight = "<visual><headlight ambient='0.4 0.4 0.4' diffuse='0 0 0'/></visual>";
-    assert_eq!(world(headlight, "").ambient_above.unwrap().color.to_string(), "#666666");
+    assert_eq!(world(headlight, "").ambient_above.expect("a valid case").color.to_string(), "#666666");
 }

@@ -43,12 +43,12 @@ const COLLADA: &str = r##"<COLLADA><asset><unit meter="0.01"/></asset>
 <scene><instance_visual_scene url="#s"/></scene></COLLADA>"##;
 
 fn jpeg() -> Vec<u8> {
-    BASE64_STANDARD.decode(JPEG).unwrap()
+    BASE64_STANDARD.decode(JPEG).expect("a valid case")
 }
 
 /// A PNG file of 2 x 2 pixels: red, green, blue, and a hole.
 fn png() -> Vec<u8> {
-    write_picture([2, 2], &[255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255, 9, 9, 9, 0]).unwrap()
+    write_picture([2, 2], &[255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255, 9, 9, 9, 0]).expect("a valid case")
 }
 
 /// The same square as glTF with the image in the document; texture coordinates count from the top there.
@@ -59,7 +59,7 @@ fn gltf(material: &str) -> String {
     ]
     .concat()
     .try_into()
-    .unwrap();
+    .expect("a valid case");
     let mut bytes: Vec<u8> = floats.iter().flat_map(|number| number.to_le_bytes()).collect();
     bytes.extend([0, 1, 2, 0, 2, 3]);
     let accessor = |view: usize, component: u32, count: usize, kind: &str| {
@@ -89,8 +89,8 @@ const MATERIAL: &str = "{\"pbrMetallicRoughness\":{\"baseColorFactor\":[1,0.2158
     \"emissiveFactor\":[0.2158605,0,0]";
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    let folder = tempfile::tempdir().expect("a valid case");
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).expect("a valid case");
     write("square.obj", OBJ.as_bytes());
     write("square.mtl", MTL.as_bytes());
     write("a map.jpg", &jpeg());
@@ -111,7 +111,7 @@ fn read_world(path: &Path) -> World {
 fn world_of(folder: &Path, visuals: &str) -> World {
     let text =
         format!("<world name='w'>\n<object name='o'><static/><box x='1' y='1' z='1'/>\n{visuals}</object></world>");
-    fs::write(folder.join("w.xml"), text).unwrap();
+    fs::write(folder.join("w.xml"), text).expect("a valid case");
     read_world(&folder.join("w.xml"))
 }
 
@@ -125,7 +125,7 @@ fn mesh_of(file: &str) -> String {
 
 /// Normals and texture coordinates of the corners of the first triangle.
 fn first_corners(visual: &Visual) -> ([[f32; 3]; 3], [[f32; 2]; 3]) {
-    let corners = visual.look.corners.as_ref().unwrap();
+    let corners = visual.look.corners.as_ref().expect("a valid case");
     let normals = corners.normals_of[0].map(|corner| corners.normals[corner as usize]);
     (normals, corners.places_of[0].map(|corner| corners.places[corner as usize]))
 }
@@ -139,11 +139,11 @@ fn every_format_has_normals_texture_coordinates_and_images() {
         let (normals, places) = first_corners(&visuals(&world)[0]);
         assert_eq!(normals, [[0.0, 0.0, 1.0], [0.6, 0.0, 0.8], [0.6, 0.0, 0.8]], "{file}");
         assert_eq!(places, [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], "{file}");
-        let paint = visuals(&world)[0].look.paint.as_ref().unwrap();
+        let paint = visuals(&world)[0].look.paint.as_ref().expect("a valid case");
         let size = if file == "square.gltf" { [2, 2] } else { [16, 8] };
         assert_eq!(paint.texture.size(), size, "{file}");
         // Read from what is kept of it, without its files, it is the same.
-        let kept = xml::read_kept(&world.sources).unwrap();
+        let kept = xml::read_kept(&world.sources).expect("a valid case");
         assert_eq!(visuals(&kept), visuals(&world), "{file}");
     }
 }
@@ -153,24 +153,24 @@ fn materials_have_tint_emission_and_opacity() {
     let folder = folder();
     let world = world_of(folder.path(), &mesh_of("square.obj"));
     let [painted, lamp] = visuals(&world) else { panic!("{:?}", visuals(&world)) };
-    assert_eq!(painted.look.paint.as_ref().unwrap().tint.to_string(), "#80ffff");
+    assert_eq!(painted.look.paint.as_ref().expect("a valid case").tint.to_string(), "#80ffff");
     let lit = |visual: &Visual| visual.look.emission.map(|color| color.to_string());
     assert_eq!((lit(painted), lit(lamp)), (None, Some("#ff8000".into())));
-    assert!(lamp.look.paint.is_none() && lamp.color.unwrap().to_string() == "#000000");
+    assert!(lamp.look.paint.is_none() && lamp.color.expect("a valid case").to_string() == "#000000");
     // Without the image, a viewer has its mean: half of red, the mean of blue.
-    let Color { red, blue, .. } = painted.color.unwrap();
+    let Color { red, blue, .. } = painted.color.expect("a valid case");
     assert!(red.abs_diff(55) < 4 && blue.abs_diff(125) < 4, "{:?}", painted.color);
     for (mode, opacity, hole) in
         [("", 255, 255), (",\"alphaMode\":\"BLEND\"", 128, 0), (",\"alphaMode\":\"MASK\",\"alphaCutoff\":0.3", 255, 0)]
     {
-        fs::write(folder.path().join("square.gltf"), gltf(&format!("{MATERIAL}{mode}}}"))).unwrap();
+        fs::write(folder.path().join("square.gltf"), gltf(&format!("{MATERIAL}{mode}}}"))).expect("a valid case");
         let world = world_of(folder.path(), &mesh_of("square.gltf"));
         let look = &visuals(&world)[0].look;
-        let paint = look.paint.as_ref().unwrap();
+        let paint = look.paint.as_ref().expect("a valid case");
         assert_eq!((paint.tint.green, paint.tint.alpha), (128, opacity), "{mode}");
         assert_eq!(paint.texture.pixels()[3][3], hole, "{mode}");
-        assert_eq!(look.emission.unwrap().to_string(), "#800000");
-        assert_eq!(visuals(&xml::read_kept(&world.sources).unwrap()), visuals(&world), "{mode}");
+        assert_eq!(look.emission.expect("a valid case").to_string(), "#800000");
+        assert_eq!(visuals(&xml::read_kept(&world.sources).expect("a valid case")), visuals(&world), "{mode}");
     }
 }
 
@@ -178,9 +178,10 @@ fn materials_have_tint_emission_and_opacity() {
 fn both_kinds_of_jpeg_have_their_colours() {
     let folder = folder();
     for text in [JPEG, PROGRESSIVE] {
-        fs::write(folder.path().join("x.jpeg"), BASE64_STANDARD.decode(text).unwrap()).unwrap();
+        fs::write(folder.path().join("x.jpeg"), BASE64_STANDARD.decode(text).expect("a valid case"))
+            .expect("a valid case");
         let world = world_of(folder.path(), "<visual texture='x.jpeg'><box x='1' y='1' z='1'/></visual>");
-        let texture = &visuals(&world)[0].look.paint.as_ref().unwrap().texture;
+        let texture = &visuals(&world)[0].look.paint.as_ref().expect("a valid case").texture;
         for (place, pixel) in texture.pixels().iter().enumerate() {
             let expected = if place % 16 < 8 { [200, 40, 30] } else { [20, 60, 220] };
             let off = expected.iter().zip(pixel).map(|(one, other): (&u8, &u8)| one.abs_diff(*other)).max();
@@ -202,7 +203,8 @@ fn visuals_have_textures_of_files_and_patterns() {
              <visual texture='holes.png' color='#ff0000'><triangleMesh file='square.obj'/></visual>"
         ),
     );
-    let paints: Vec<_> = visuals(&world).iter().map(|visual| visual.look.paint.clone().unwrap()).collect();
+    let paints: Vec<_> =
+        visuals(&world).iter().map(|visual| visual.look.paint.clone().expect("a valid case")).collect();
     let [width, height] = paints[0].texture.size();
     let corners = [0, width - 1, width * (height - 1)].map(|place| paints[0].texture.pixels()[place]);
     assert_eq!(corners, [[255; 4], [16, 32, 48, 255], [16, 32, 48, 255]]);
@@ -211,11 +213,11 @@ fn visuals_have_textures_of_files_and_patterns() {
     assert_eq!((pixels[0], pixels[255], pixels[51]), ([255, 0, 0, 255], [0, 0, 255, 255], [204, 0, 51, 255]));
     assert_eq!(paints[1].tiling, Tiling::Lengths([0.5, 0.25]));
     assert!(Arc::ptr_eq(&paints[2].texture, &paints[3].texture) && !paints[2].texture.is_opaque());
-    assert_eq!(visuals(&world)[2].look.emission.unwrap().to_string(), "#010203");
+    assert_eq!(visuals(&world)[2].look.emission.expect("a valid case").to_string(), "#010203");
     // One part, with the texture coordinates of the file.
     assert_eq!(visuals(&world).len(), 5);
     assert!(visuals(&world)[4].look.corners.is_some() && paints[4].tint.to_string() == "#ff0000");
-    assert_eq!(visuals(&xml::read_kept(&world.sources).unwrap()), visuals(&world));
+    assert_eq!(visuals(&xml::read_kept(&world.sources).expect("a valid case")), visuals(&world));
 }
 
 /// A mirrored mesh has mirrored normals, and a stretched one those of its surface.
@@ -233,10 +235,11 @@ fn normals_follow_scale_and_mirror() {
 #[test]
 fn wrong_images_are_warnings_with_their_place() {
     let folder = folder();
-    fs::write(folder.path().join("cut.png"), &png()[..40]).unwrap();
-    fs::write(folder.path().join("text.jpg"), "not an image").unwrap();
-    fs::write(folder.path().join("lost.obj"), OBJ.replace("square.mtl", "lost.mtl")).unwrap();
-    fs::write(folder.path().join("lost.mtl"), "newmtl painted\nKd 0 1 0\nmap_Kd nowhere.png\nnewmtl lamp\n").unwrap();
+    fs::write(folder.path().join("cut.png"), &png()[..40]).expect("a valid case");
+    fs::write(folder.path().join("text.jpg"), "not an image").expect("a valid case");
+    fs::write(folder.path().join("lost.obj"), OBJ.replace("square.mtl", "lost.mtl")).expect("a valid case");
+    fs::write(folder.path().join("lost.mtl"), "newmtl painted\nKd 0 1 0\nmap_Kd nowhere.png\nnewmtl lamp\n")
+        .expect("a valid case");
     let textured = |file: &str| format!("<visual texture='{file}' color='#00ff00'><sphere radius='1'/></visual>");
     for (visual, what) in [
         (textured("cut.png"), "the image 'cut.png' cannot be used: the PNG file cannot be read"),
@@ -248,7 +251,7 @@ fn wrong_images_are_warnings_with_their_place() {
         let world = world_of(folder.path(), &visual);
         let [warning] = &world.warnings[..] else { panic!("{:?}", world.warnings) };
         assert!(warning.what.contains(what) && warning.place.contains("w.xml:3:"), "{warning}");
-        assert_eq!(visuals(&world)[0].color.unwrap().to_string(), "#00ff00", "{what}");
+        assert_eq!(visuals(&world)[0].color.expect("a valid case").to_string(), "#00ff00", "{what}");
         assert!(visuals(&world)[0].look.paint.is_none());
     }
 }
@@ -263,16 +266,16 @@ const URDF: &str = "<robot name='r'><material name='paint'><color rgba='1 0.5 1 
 #[test]
 fn an_imported_robot_takes_its_images_along() {
     let folder = folder();
-    fs::write(folder.path().join("r.urdf"), URDF).unwrap();
+    fs::write(folder.path().join("r.urdf"), URDF).expect("a valid case");
     let options = ImportOptions { mesh_folder: Some("parts".into()), ..ImportOptions::default() };
-    let imported = xml::import(&folder.path().join("r.urdf"), &options).unwrap();
+    let imported = xml::import(&folder.path().join("r.urdf"), &options).expect("a valid case");
     assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
-    let other = tempfile::tempdir().unwrap();
-    fs::create_dir(other.path().join("parts")).unwrap();
+    let other = tempfile::tempdir().expect("a valid case");
+    fs::create_dir(other.path().join("parts")).expect("a valid case");
     for file in &imported.meshes {
-        fs::write(other.path().join(&file.path), &file.contents).unwrap();
+        fs::write(other.path().join(&file.path), &file.contents).expect("a valid case");
     }
-    fs::write(other.path().join("r.xml"), &imported.text).unwrap();
+    fs::write(other.path().join("r.xml"), &imported.text).expect("a valid case");
     let (there, here) = (read_world(&folder.path().join("r.urdf")), read_world(&other.path().join("r.xml")));
     assert_eq!(visuals(&here), visuals(&there));
     assert!(here.warnings.is_empty(), "{:?}", here.warnings);
@@ -289,32 +292,32 @@ fn textures_of_mujoco_and_gazebo_are_read() {
         <material name='h' texture='holes' texrepeat='2 2' emission='0.5'/></asset><worldbody><body><freejoint/>
         <geom type='sphere' size='1' material='c'/><geom type='sphere' size='1' material='f'/>
         <geom type='sphere' size='1' material='h' rgba='1 0 0 1'/></body></worldbody></mujoco>";
-    fs::write(folder.path().join("m.xml"), mjcf).unwrap();
+    fs::write(folder.path().join("m.xml"), mjcf).expect("a valid case");
     let world = read_world(&folder.path().join("m.xml"));
     let [checker, flat, holes] = visuals(&world) else { panic!("{:?}", visuals(&world)) };
-    assert_eq!(checker.look.paint.as_ref().unwrap().tiling, Tiling::Lengths([0.25, 0.5]));
-    assert_eq!((flat.look.paint.clone(), flat.color.unwrap().to_string()), (None, "#008000".into()));
-    let paint = holes.look.paint.as_ref().unwrap();
+    assert_eq!(checker.look.paint.as_ref().expect("a valid case").tiling, Tiling::Lengths([0.25, 0.5]));
+    assert_eq!((flat.look.paint.clone(), flat.color.expect("a valid case").to_string()), (None, "#008000".into()));
+    let paint = holes.look.paint.as_ref().expect("a valid case");
     assert_eq!((paint.tiling, paint.tint.to_string().as_str()), (Tiling::Repeats([2.0; 2]), "#ff0000"));
-    assert_eq!(holes.look.emission.unwrap().to_string(), "#808080");
+    assert_eq!(holes.look.emission.expect("a valid case").to_string(), "#808080");
     let sdf =
         "<sdf version='1.9'><model name='b'><link name='l'><collision name='c'><geometry><box/></geometry></collision>
         <visual name='v'><geometry><box/></geometry><material><diffuse>1 1 0 1</diffuse><emissive>0.2 0 0 1</emissive>
         <pbr><metal><albedo_map>holes.png</albedo_map></metal></pbr></material></visual></link></model></sdf>";
-    fs::write(folder.path().join("w.sdf"), sdf).unwrap();
+    fs::write(folder.path().join("w.sdf"), sdf).expect("a valid case");
     let world = read_world(&folder.path().join("w.sdf"));
     let look = &visuals(&world)[0].look;
-    assert_eq!(look.paint.as_ref().unwrap().tint.to_string(), "#ffff00");
-    assert_eq!(look.emission.unwrap().to_string(), "#330000");
+    assert_eq!(look.paint.as_ref().expect("a valid case").tint.to_string(), "#ffff00");
+    assert_eq!(look.emission.expect("a valid case").to_string(), "#330000");
 }
 
 /// Files with bytes changed, cut off or repeated at places that follow from a seed: each is read, or refused with a
 /// sentence.
 #[test]
 fn ten_thousand_damaged_files_end_in_a_mesh_or_a_sentence() {
-    let images = [png(), jpeg(), BASE64_STANDARD.decode(PROGRESSIVE).unwrap()];
+    let images = [png(), jpeg(), BASE64_STANDARD.decode(PROGRESSIVE).expect("a valid case")];
     let meshes = [("a.obj", OBJ.to_owned()), ("a.dae", COLLADA.to_owned()), ("a.gltf", gltf(&format!("{MATERIAL}}}")))];
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a valid case");
     let (mut read, mut refused, mut painted) = (0, 0, 0);
     for seed in 0..10_000_u64 {
         let mut stream = Stream::from_number(seed);
@@ -334,7 +337,7 @@ fn ten_thousand_damaged_files_end_in_a_mesh_or_a_sentence() {
             continue;
         }
         let bytes = damaged(&images[seed as usize % 3], &mut stream);
-        fs::write(folder.path().join("x.png"), bytes).unwrap();
+        fs::write(folder.path().join("x.png"), bytes).expect("a valid case");
         let world = world_of(folder.path(), "<visual texture='x.png'><sphere radius='1'/></visual>");
         let is_painted = visuals(&world)[0].look.paint.is_some();
         assert_eq!(world.warnings.len(), usize::from(!is_painted), "{seed}: {:?}", world.warnings);

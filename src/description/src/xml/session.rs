@@ -47,10 +47,13 @@ impl Meshes {
     }
 }
 
+/// A texture, or why there is none, as the end of a sentence.
+type Decoded = Result<Arc<Texture>, String>;
+
 /// Textures that have been decoded, each once for all its users.
 #[derive(Debug, Default)]
 pub(super) struct Textures {
-    known: RefCell<HashMap<(String, AlphaRule), Result<Arc<Texture>, String>>>,
+    known: RefCell<HashMap<(String, AlphaRule), Decoded>>,
     pixels: Cell<usize>,
 }
 

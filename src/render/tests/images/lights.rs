@@ -31,9 +31,9 @@ fn floor() -> Body {
 /// The floor from 10 m above, +x to the right: 10 pixels a metre.
 fn from_above(bodies: Vec<Body>, scenery: Scenery) -> ColorImage {
     let model = Mechanism { bodies, scenery, ..Mechanism::default() };
-    let scene = Scene::new(&model).unwrap();
-    let camera = Camera::new(Optics { focal: [100.0; 2], ..Optics::pinhole(61, 61, 1.0) }).unwrap();
-    let eye = looking_at(DVec3::Y * 10.0, DVec3::ZERO).unwrap();
+    let scene = Scene::new(&model).expect("a valid case");
+    let camera = Camera::new(Optics { focal: [100.0; 2], ..Optics::pinhole(61, 61, 1.0) }).expect("a valid case");
+    let eye = looking_at(DVec3::Y * 10.0, DVec3::ZERO).expect("a valid case");
     let image = view(&scene, &model, camera, eye).color_image(&Rendering::default(), 1);
     assert_eq!(view(&scene, &model, camera, eye).color_image(&Rendering::default(), 3), image);
     image
@@ -103,9 +103,9 @@ fn the_sun_and_the_sky_of_a_world_are_in_its_pictures() {
     let image = from_above(vec![floor()], scenery.clone());
     assert_eq!(*image.pixel(30, 30), [255, 0, 0]);
     let model = Mechanism { bodies: vec![floor()], scenery, ..Mechanism::default() };
-    let scene = Scene::new(&model).unwrap();
-    let up = looking_at(DVec3::Y, DVec3::Y * 2.0).unwrap();
-    let camera = Camera::new(Optics::pinhole(9, 9, 1.0)).unwrap();
+    let scene = Scene::new(&model).expect("a valid case");
+    let up = looking_at(DVec3::Y, DVec3::Y * 2.0).expect("a valid case");
+    let camera = Camera::new(Optics::pinhole(9, 9, 1.0)).expect("a valid case");
     assert_eq!(*view(&scene, &model, camera, up).color_image(&Rendering::default(), 1).pixel(4, 4), [0, 0, 255]);
     // Settings of a picture take the place of the world's light.
     let own = Light { zenith: [1.0; 3], horizon: [1.0; 3], ..Light::default() };
@@ -116,7 +116,7 @@ fn the_sun_and_the_sky_of_a_world_are_in_its_pictures() {
 #[test]
 fn a_world_without_light_of_its_own_has_that_of_a_clear_day() {
     assert_eq!(Light::of_scenery(&Scenery::default()), Light::default());
-    let scene = Scene::new(&every_shape(level_plane())).unwrap();
+    let scene = Scene::new(&every_shape(level_plane())).expect("a valid case");
     assert_eq!(*scene.light(), Light::default());
 }
 

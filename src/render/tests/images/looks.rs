@@ -43,7 +43,7 @@ fn paint(squares: &[[u8; 4]], width: usize, tint: Color, tiling: Tiling) -> Pain
     let pixel = |x: usize, y: usize| squares[y / BLOCK * width + x / BLOCK];
     let (width, height) = (width * BLOCK, squares.len() / width * BLOCK);
     let pixels = (0..width * height).map(|place| pixel(place % width, place / width)).collect();
-    Paint { texture: Arc::new(Texture::new(width, height, pixels).unwrap()), tint, tiling }
+    Paint { texture: Arc::new(Texture::new(width, height, pixels).expect("a valid case")), tint, tiling }
 }
 
 fn painted(paint: Paint) -> Look {
@@ -53,9 +53,9 @@ fn painted(paint: Paint) -> Look {
 /// Pictures of 64 x 64 pixels from a place to the origin.
 fn picture(bodies: Vec<Body>, from: DVec3, light: Light) -> ColorImage {
     let model = Mechanism { bodies, ..Mechanism::default() };
-    let scene = Scene::new(&model).unwrap();
-    let camera = Camera::new(Optics::pinhole(64, 64, 0.5)).unwrap();
-    let eye = looking_at(from, DVec3::ZERO).unwrap();
+    let scene = Scene::new(&model).expect("a valid case");
+    let camera = Camera::new(Optics::pinhole(64, 64, 0.5)).expect("a valid case");
+    let eye = looking_at(from, DVec3::ZERO).expect("a valid case");
     let rendering = Rendering { light, ..Rendering::default() };
     let image = view(&scene, &model, camera, eye).color_image(&rendering, 1);
     assert_eq!(view(&scene, &model, camera, eye).color_image(&rendering, 3), image);
@@ -98,7 +98,7 @@ fn an_image_repeats_and_is_multiplied_by_its_tint() {
         let levels: Vec<u8> = (8..56).map(|column| image.pixel(column, 32)[0]).collect();
         let crossings = levels.windows(2).filter(|pair| (pair[0] > 127) != (pair[1] > 127)).count();
         assert_eq!(crossings, 7, "{tiling:?}: {levels:?}");
-        let brightest = (8..56).map(|column| *image.pixel(column, 32)).max().unwrap();
+        let brightest = (8..56).map(|column| *image.pixel(column, 32)).max().expect("a valid case");
         assert!(brightest[0] > 240 && brightest[1].abs_diff(128) < 8 && brightest[2] == 0, "{brightest:?}");
     }
 }

@@ -21,9 +21,9 @@ fn bowl(depth: f32) -> RutDepths {
 
 /// Depths from 2 m above the middle of the tile at the origin, with 200 pixels a metre.
 fn from_above(scene: &Scene, model: &Mechanism, height: f64) -> DepthImage {
-    let camera = Camera::new(Optics { focal: [400.0; 2], ..Optics::pinhole(101, 101, 1.0) }).unwrap();
+    let camera = Camera::new(Optics { focal: [400.0; 2], ..Optics::pinhole(101, 101, 1.0) }).expect("a valid case");
     let middle = DVec3::new(0.5 * SIZE, height, 0.5 * SIZE);
-    let eye = looking_at(middle + DVec3::Y * 2.0, middle).unwrap();
+    let eye = looking_at(middle + DVec3::Y * 2.0, middle).expect("a valid case");
     view(scene, model, camera, eye).depth_image(2)
 }
 
@@ -37,7 +37,7 @@ fn world(ground: Ground) -> Mechanism {
 fn a_rut_is_as_deep_as_its_cells() {
     for (ground, height) in [(level_plane(), 0.0), (hills(), f64::NAN)] {
         let model = world(ground);
-        let mut scene = Scene::new(&model).unwrap();
+        let mut scene = Scene::new(&model).expect("a valid case");
         let at = |scene: &Scene, height: f64| f64::from(*from_above(scene, &model, height).pixel(50, 50));
         // The height of the hills is what the picture without ruts says.
         let height = if height.is_nan() { 2.0 - at(&scene, 0.0) } else { height };
@@ -65,7 +65,7 @@ fn a_rut_is_as_deep_as_its_cells() {
 #[test]
 fn tiles_join_to_a_trough_without_a_seam() {
     let model = world(level_plane());
-    let mut scene = Scene::new(&model).unwrap();
+    let mut scene = Scene::new(&model).expect("a valid case");
     let flat: RutDepths = [0.05; RUT_TILE_CELLS * RUT_TILE_CELLS];
     assert!(scene.set_ruts(0, [-1, 0, 1].map(|x| ([x, 0], &flat))));
     let image = from_above(&scene, &model, 0.0);
@@ -82,9 +82,9 @@ fn tiles_join_to_a_trough_without_a_seam() {
 #[test]
 fn ruts_belong_to_their_ground_and_have_shadows() {
     let model = world(level_plane());
-    let mut scene = Scene::new(&model).unwrap();
-    let camera = Camera::new(Optics::pinhole(160, 120, 0.8)).unwrap();
-    let eye = looking_at(DVec3::new(1.0, 0.35, 0.9), DVec3::new(0.16, 0.0, 0.16)).unwrap();
+    let mut scene = Scene::new(&model).expect("a valid case");
+    let camera = Camera::new(Optics::pinhole(160, 120, 0.8)).expect("a valid case");
+    let eye = looking_at(DVec3::new(1.0, 0.35, 0.9), DVec3::new(0.16, 0.0, 0.16)).expect("a valid case");
     let before = view(&scene, &model, camera, eye).color_image(&Rendering::default(), 1);
     let depths = bowl(0.1);
     assert!(scene.set_ruts(0, [([0, 0], &depths)]));
@@ -100,11 +100,11 @@ fn ruts_belong_to_their_ground_and_have_shadows() {
 #[test]
 fn grounds_without_ruts_in_pictures_say_so() {
     let steep = Plane { normal: DVec3::X, distance: -3.0, material: Default::default() };
-    let mut scene = Scene::new(&world(steep.into())).unwrap();
+    let mut scene = Scene::new(&world(steep.into())).expect("a valid case");
     assert!(!scene.set_ruts(0, [([0, 0], &bowl(0.1))]) && !scene.set_ruts(7, [([0, 0], &bowl(0.1))]));
     // Depths that are no numbers count as none, and far places are places.
     let model = world(level_plane());
-    let mut scene = Scene::new(&model).unwrap();
+    let mut scene = Scene::new(&model).expect("a valid case");
     let wrong: RutDepths = std::array::from_fn(|cell| [f32::NAN, f32::INFINITY, -1.0][cell % 3]);
     assert!(scene.set_ruts(0, [([i32::MAX, i32::MIN], &wrong), ([0, 0], &wrong)]));
     let image = from_above(&scene, &model, 0.0);

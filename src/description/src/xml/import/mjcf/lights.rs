@@ -27,8 +27,8 @@ impl Mjcf<'_, '_> {
         let bodies = root.children.iter().filter(|child| child.name == "worldbody");
         let lights = bodies.flat_map(|body| &body.children).filter(|child| child.name == "light");
         let lights: Vec<Light> = lights.filter_map(|node| read_light(&self.resolve(node, None))).collect();
-        let visual = root.children.iter().filter(|child| child.name == "visual");
-        let headlight = visual.filter_map(|visual| child(visual, "headlight")).last();
+        let mut visual = root.children.iter().rev().filter(|child| child.name == "visual");
+        let headlight = visual.find_map(|visual| child(visual, "headlight"));
         let ambient = (headlight.is_some() || !lights.is_empty()).then(|| {
             let part = |name: &str, default| headlight.and_then(|light| three_numbers(light, name)).unwrap_or(default);
             let is_on = headlight.and_then(|light| attribute(light, "active")) != Some("0");
