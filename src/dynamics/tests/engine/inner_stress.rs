@@ -183,3 +183,41 @@ fn a_rover_that_starts_at_once_ends_without_inner_stress() {
         assert!(slipping > 0.1 && rolling < 1e-4, "{slipping} {rolling}");
     }
 }
+
+/// A rover whose chassis is bent and whose wheels turn equally fast on a ground of friction 0.5: all of them slide on
+/// their circle. Wheels on springs of equal stiffness carry an affine function of their place. The four loads have one
+/// more freedom, the vector whose sum and moments vanish; it is what statics leave open.
+#[test]
+fn wheels_that_all_slide_share_the_load_as_equal_springs_do() {
+    for h in [0.001, 0.004] {
+        let (mut world, rover) = rover_on_plane(Wheel::Ball);
+        world.mechanism.grounds[0].material_mut().friction = 0.5;
+        let mut engine = build(&world, h);
+        let bend = |engine: &mut dyn Engine, rate: f64| {
+            let joint = JointId::new(rover.first_joint);
+            engine.set_motor(joint, 2, Motor::Velocity { target: rate, max_effort: 1e3 });
+        };
+        drive_rover(&mut *engine, rover, 0.0);
+        bend(&mut *engine, 0.2972 / 2.0);
+        run(&mut *engine, h, 2.0);
+        drive_rover(&mut *engine, rover, 1.0);
+        let (mut before, mut jump) = ([0.0; 4], 0.0f64);
+        for step in 0..steps(h, 6.0) {
+            engine.step();
+            let loads = wheel_forces(&*engine, rover).map(|force| force.y);
+            if step > steps(h, 1.0) {
+                jump = (0..4).fold(jump, |jump, wheel| jump.max((loads[wheel] - before[wheel]).abs() / ROVER_WEIGHT));
+            }
+            before = loads;
+        }
+        let at = WHEEL_BODIES.map(|wheel| engine.body(BodyId::new(rover.first_body + wheel)).pose.translation);
+        let minor = |[a, b, c]: [usize; 3]| {
+            (at[b].x - at[a].x) * (at[c].z - at[a].z) - (at[b].z - at[a].z) * (at[c].x - at[a].x)
+        };
+        let twist = [minor([1, 2, 3]), -minor([0, 2, 3]), minor([0, 1, 3]), -minor([0, 1, 2])];
+        let length = twist.iter().map(|part| part * part).sum::<f64>().sqrt();
+        let share = twist.iter().zip(before).map(|(part, load)| part * load).sum::<f64>() / (length * ROVER_WEIGHT);
+        println!("h {h}: loads {before:.3?}, twist {share:.1e} of the weight, jumps of {jump:.1e} in a step");
+        assert!(share.abs() < 1e-4 && jump < 1e-2, "h {h}: {share} {jump}");
+    }
+}

@@ -34,8 +34,13 @@
 //! Newton's method solves them, in one step where no bound is met.
 //!
 //! **Friction that moves.** If bodies turn while they slide, friction that follows the normal impulses to other points
-//! is another force. The problem is then solved again from there ([`Distribution::FrictionChanged`]), a few times at
-//! most. The next step, which starts where this one ends, does the rest.
+//! is another force, and the bodies move otherwise. Rigid surfaces allow each of these motions: Coulomb's law has a
+//! family of solutions there, and the springs choose one of them. Its normal impulses are the least-norm ones, its
+//! friction is at the edge of each cone, and no contact opens or closes. Both conditions are met in turn: friction
+//! follows the normal impulses, and least-norm changes of the normal impulses and motors undo what that does to the
+//! velocities of distributed rows ([`LeastNormDistribution::follow_friction`]). Directions of sliding change with the
+//! motion, so the problem is then solved again from there ([`Distribution::FrictionChanged`]), a few times at most. The
+//! next step, which starts where this one ends, does the rest.
 
 use super::{
     cone::Mode,
@@ -68,6 +73,15 @@ const MAX_HALVINGS: usize = 8;
 const SETTLED_FRACTION: f64 = 1e-6;
 /// Velocity change from which moved friction counts, m/s: the solver's tolerance.
 const FRICTION_CHANGE: f64 = 1e-9;
+/// Largest number of answers of the normal impulses to moved friction. Each leaves mu times height over track of the
+/// change, a third for most robots.
+const MAX_ANSWERS: usize = 20;
+/// Largest ratio of the change that one answer leaves to the change before. Above it, there may be no solution.
+const ANSWER_CONTRACTION: f64 = 0.9;
+/// Shift of the diagonal for an answer, as a fraction of its largest entry. Moved friction has parts that no
+/// distributed row can answer; with a smaller shift they would drown the others in rounding. The next answer corrects
+/// the error of the shift.
+const ANSWER_SHIFT: f64 = 1e-8;
 
 /// Result of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -89,6 +103,8 @@ pub(crate) struct LeastNormDistribution {
     matrix: Skyline,
     /// Shift of the diagonal.
     shift: f64,
+    /// Cost of an iteration, in multiplications.
+    cost: f64,
     /// Sum of the impulses that are distributed.
     target: Vec<f64>,
     /// Largest velocity that the impulses of the contacts alone cause, m/s or rad/s. Motors of unlimited effort can
@@ -99,6 +115,8 @@ pub(crate) struct LeastNormDistribution {
     defect: Vec<f64>,
     step: Vec<f64>,
     trial: Vec<f64>,
+    /// Change of the whitened sum of all impulses by moved friction and the answers to it.
+    moved: Vec<f64>,
     /// Normal of one contact over all unknowns, and Cholesky factor of the products of normals, row by row.
     spread: Vec<f64>,
     products: Vec<f64>,
@@ -120,7 +138,56 @@ impl LeastNormDistribution {
         if !found || self.supports.iter().any(slides) && self.is_settled(problem) {
             return Distribution::Unchanged;
         }
-        self.apply_impulses(problem)
+        let moved = self.follow_friction(problem, work);
+        if moved > FRICTION_CHANGE { Distribution::FrictionChanged(moved) } else { Distribution::Unchanged }
+    }
+
+    /// Stores the impulses, lets friction follow them, and lets the normal impulses and motors answer until the
+    /// velocities of distributed rows are unchanged. Returns the largest velocity change, m/s.
+    fn follow_friction(&mut self, problem: &mut Problem, work: &mut f64) -> f64 {
+        self.moved.clear();
+        self.moved.resize(problem.w.len(), 0.0);
+        let mut last = f64::INFINITY;
+        for answers in 0..=MAX_ANSWERS {
+            self.apply_impulses(problem);
+            self.moved.iter_mut().zip(&self.defect).for_each(|(moved, by)| *moved += by);
+            let left = self.largest_velocity(problem, &self.moved);
+            let ends = left < ABSOLUTE_TOLERANCE || left > ANSWER_CONTRACTION * last || answers == MAX_ANSWERS;
+            if ends || !self.answer_friction(problem, work) {
+                break;
+            }
+            last = left;
+        }
+        let moves =
+            |block: &Block| problem.velocity_from(block, &self.moved).iter().fold(0.0f64, |most, u| most.max(u.abs()));
+        problem.blocks.iter().map(moves).fold(0.0, f64::max)
+    }
+
+    /// Changes the distributed impulses such that the velocities of their rows lose the change by moved friction.
+    /// Returns false if no impulses were found.
+    fn answer_friction(&mut self, problem: &Problem, work: &mut f64) -> bool {
+        self.matrix.clear();
+        for support in &self.supports {
+            self.matrix.add(problem, support.own_row(problem), &support.slope);
+        }
+        self.matrix.factorise(self.shift * (ANSWER_SHIFT / DIAGONAL_SHIFT));
+        self.step.clear();
+        self.step.extend(self.moved.iter().map(|moved| -moved));
+        self.matrix.solve(&mut self.step);
+        // The change of the sum, which impulses of the distributed rows can exert.
+        self.trial.clear();
+        self.trial.resize(problem.w.len(), 0.0);
+        for support in &self.supports {
+            let y = problem.velocity_from(support.own_row(problem), &self.step);
+            let l = support.slope.map(|row| row[0] * y[0] + row[1] * y[1] + row[2] * y[2]);
+            add_impulse(&mut self.trial, problem, support.own_row(problem), l);
+        }
+        for ((target, moved), by) in self.target.iter_mut().zip(&mut self.moved).zip(&self.trial) {
+            (*target, *moved) = (*target + by, *moved + by);
+        }
+        self.trial.clone_from(&self.z);
+        let (value, _) = self.evaluate(problem);
+        self.iterate(problem, work, value)
     }
 
     /// Finds the contacts that carry a load or could, their distributed rows, and the rigid motors.
@@ -193,9 +260,15 @@ impl LeastNormDistribution {
 
     /// Finds z and the impulses. Returns false if they were not found and have to stay unchanged.
     fn solve(&mut self, problem: &Problem, work: &mut f64) -> bool {
-        let cost = self.begin(problem);
-        let size = self.size;
-        let (mut residual, mut value, mut linear) = (f64::INFINITY, 0.0, false);
+        self.cost = self.begin(problem);
+        self.iterate(problem, work, 0.0)
+    }
+
+    /// Newton's method from the present z, where the minimised function is `value`. Returns false if it does not
+    /// converge.
+    fn iterate(&mut self, problem: &Problem, work: &mut f64, mut value: f64) -> bool {
+        let (size, cost) = (self.size, self.cost);
+        let (mut residual, mut linear) = (f64::INFINITY, false);
         for _ in 0..MAX_ITERATIONS {
             if cost > *work {
                 break;
@@ -307,13 +380,14 @@ impl LeastNormDistribution {
         change <= SETTLED_FRACTION * largest
     }
 
-    /// Stores the impulses in the contacts, with the friction that follows them.
-    fn apply_impulses(&mut self, problem: &mut Problem) -> Distribution {
-        // From here on, the buffer holds the contribution of moved friction.
+    /// Stores the impulses in the contacts and motors, with the friction that follows them. The buffer `defect` receives
+    /// the contribution of moved friction.
+    fn apply_impulses(&mut self, problem: &mut Problem) {
         self.defect.fill(0.0);
         for support in &mut self.supports[self.contact_count..] {
             let RigidMotor { row, change, .. } = &mut problem.motors[support.index];
             *change += support.l[0] - row.impulse[0];
+            row.impulse[0] = support.l[0];
         }
         for support in &mut self.supports[..self.contact_count] {
             let block = support.own_row(problem);
@@ -329,10 +403,6 @@ impl LeastNormDistribution {
             problem.blocks[support.index].impulse = new;
         }
         self.update_rolling(problem);
-        let moves =
-            |block: &Block| problem.velocity_from(block, &self.defect).iter().fold(0.0f64, |most, u| most.max(u.abs()));
-        let moved = problem.blocks.iter().map(moves).fold(0.0, f64::max);
-        if moved > FRICTION_CHANGE { Distribution::FrictionChanged(moved) } else { Distribution::Unchanged }
     }
 
     /// Scales the friction of a patch with its normal impulse.
