@@ -10,6 +10,7 @@ mod balls;
 mod bounces;
 mod couplings;
 mod ellipsoids;
+mod faces;
 mod fingertip;
 mod friction;
 mod grasp;

@@ -16,6 +16,7 @@ mod contact;
 mod convex;
 #[cfg(test)]
 mod count;
+mod face_outlines;
 mod faces;
 mod geom;
 mod ground;
@@ -46,7 +47,7 @@ use self::{
     contact::{ContactSide, Pair, Sizes, Tangents},
     geom::{MovingShape, Placement},
     hit::Hit,
-    narrow::Memory,
+    narrow::{MAX_KEPT_CORNERS, Memory},
     neighbour::Neighbour,
     seams::Seams,
     shape_model::{GROUND_BITS, Model},
@@ -56,6 +57,7 @@ use self::{
 pub(crate) use self::{
     contact::{Contact, SEARCH_MARGIN, Surface},
     convex::Hull,
+    face_outlines::FaceOutlines,
     faces::Faces,
     geom::Geom,
     ground::Ground,
@@ -78,6 +80,8 @@ pub(crate) struct Collider {
     pub(crate) contacts: Vec<Contact>,
     /// Contacts of the last step.
     pub(crate) old: Vec<Contact>,
+    /// The whole faces of contacts of this step.
+    pub(crate) outlines: FaceOutlines,
     /// Position and box of each shape. `placed` is false until all of them are up to date.
     placements: Vec<Placement>,
     placed: bool,
@@ -120,6 +124,7 @@ impl Collider {
             model: Model { geoms, extents, starts, grounds, apart, self_colliding },
             contacts: Vec::new(),
             old: Vec::new(),
+            outlines: FaceOutlines::default(),
             placed: false,
             sees_sleepers: false,
             broad: BroadPhase::new(trees, soil_patches.len()),
@@ -187,6 +192,7 @@ impl Collider {
     pub(crate) fn find_contacts(&mut self, trees: &[Tree], h: f64) {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();
+        self.outlines.clear();
         self.tangents = Tangents::default();
         // The lists grow together, so that a repeated substep finds enough memory in each. They get exactly the same
         // capacity: lists that double in turn would grow without bound.
@@ -270,12 +276,15 @@ impl Collider {
                     &mut self.hits,
                 );
             }
+            // The keys of grounds are smaller than those of pairs.
+            let key = ((index as u64) << GROUND_BITS) | number as u64;
+            if self.hits.len() > MAX_KEPT_CORNERS {
+                self.outlines.record(key, &self.hits);
+            }
             narrow::reduce_hits(&mut self.hits, sizes.size, &mut self.memory);
             let Some(normal) = self.hits.first().map(|hit| hit.normal) else { continue };
             self.hits.iter_mut().for_each(|hit| hit.move_to_surface(true));
             let pair = Pair::new(&ContactSide::of_ground(&ground.material), &shape.contact_side(normal));
-            // The keys of grounds are smaller than those of pairs.
-            let key = ((index as u64) << GROUND_BITS) | number as u64;
             add_contacts(
                 &pair,
                 (None, shape.geom.side),
@@ -322,6 +331,10 @@ impl Collider {
         if sizes.are_passed_by(motion, spin) {
             narrow::drop_unreached(&one, &two, motion, sizes.unconditional_margin(), &mut self.hits);
         }
+        let key = ((a as u64 + 1) << 32) | b as u64;
+        if self.hits.len() > MAX_KEPT_CORNERS {
+            self.outlines.record(key, &self.hits);
+        }
         narrow::reduce_hits(&mut self.hits, sizes.size, &mut self.memory);
         let Some(normal) = self.hits.first().map(|hit| hit.normal) else { return };
         let moves = [first, second].map(|shape| shape.tree.topology.freedom > 0);
@@ -329,7 +342,6 @@ impl Collider {
             self.hits.iter_mut().for_each(|hit| hit.move_to_surface(moves[1]));
         }
         let pair = Pair::new(&first.contact_side(normal), &second.contact_side(normal));
-        let key = ((a as u64 + 1) << 32) | b as u64;
         let sides = (Some(first.geom.side), second.geom.side);
         add_contacts(&pair, sides, key, sizes, &self.hits, (&mut self.contacts, &mut self.tangents));
     }

@@ -24,6 +24,8 @@ const SAME_POINT_DISTANCE: f64 = 1e-3;
 const MAX_SAME_POINT_DISTANCE: f64 = 1e-4;
 /// Relative difference below which two lengths count as equal in the choice of corners.
 const SCORE_TOLERANCE: f64 = 1e-9;
+/// Most corners that [`reduce_hits`] keeps of a face, without the deeper point.
+pub(super) const MAX_KEPT_CORNERS: usize = 4;
 /// Depth by which a point must exceed the kept corners to be kept as well, m. Smaller gaps are zero to a contact.
 const DEPTH_TOLERANCE: f64 = 1e-6;
 
@@ -245,7 +247,8 @@ fn keep_corners(face: &[Hit], near: f64, hits: &mut Vec<Hit>) {
     let from = face[one].point;
     let across = (face[other].point - from).cross(face[one].normal).normalized_or_zero();
     let offset_from_line = |hit: &Hit| (hit.point - from).dot(across);
-    let mut kept = [one, other, best(&offset_from_line), best(&|hit| -offset_from_line(hit))];
+    let mut kept: [usize; MAX_KEPT_CORNERS] =
+        [one, other, best(&offset_from_line), best(&|hit| -offset_from_line(hit))];
     for index in &mut kept[2..] {
         if offset_from_line(&face[*index]).abs() < near {
             *index = one;

@@ -5,7 +5,7 @@ use bevy_math::DVec3;
 use super::loop_joint::LoopJoint;
 use crate::engine::{
     algebra::spatial::Spatial,
-    collision::Contact,
+    collision::{Contact, FaceOutlines},
     soil::SoilPatches,
     state::{addresses::LinkAddress, tree::Tree},
 };
@@ -19,6 +19,8 @@ pub(crate) struct IslandParts<'a, 'b> {
     /// The number of this island.
     pub(crate) number: usize,
     pub(crate) contacts: &'a [Contact],
+    /// The whole faces of contacts.
+    pub(crate) outlines: &'a FaceOutlines,
     /// The soil patches of all shapes.
     pub(crate) soil_patches: &'a SoilPatches,
     /// Indices of this island's contacts. `own_loop_joints` has those of its loop joints.

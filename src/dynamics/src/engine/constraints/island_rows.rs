@@ -1,6 +1,6 @@
 //! All constraints of an island: the blocks of its problem, and what each of them stands for.
 
-use bevy_math::DVec3;
+use bevy_math::{DVec2, DVec3};
 
 use super::{loop_joint::HELD_ROWS, loop_row::LoopRows, patch_state::Patch, soil_contact::SoilContacts};
 use crate::engine::{
@@ -39,6 +39,8 @@ pub(crate) struct Constraints {
     pub(super) previous: Vec<(Source, [f64; 3], f64)>,
     /// Lines and faces of contact that spin.
     pub(super) patches: Vec<Patch>,
+    /// Buffer for the outline of a face, m.
+    pub(super) outline: Vec<DVec2>,
     /// True if friction stays at the points of patches in this attempt.
     pub(crate) keeps_points: bool,
     pub(super) loop_rows: LoopRows,

@@ -12,7 +12,7 @@ use std::ops::Range;
 use bevy_math::{DVec2, DVec3};
 
 use super::{
-    contact::change_to_end_at,
+    contact::{CONTACT_MARGIN, change_to_end_at},
     island_parts::IslandParts,
     island_rows::{Constraints, Source},
     patch_state::{Loads, Patch, members_of},
@@ -23,7 +23,10 @@ use crate::engine::{
     algebra::spatial::Spatial,
     collision::Contact,
     scheme::Scheme,
-    solvers::problem::{Block, Law},
+    solvers::{
+        patch_friction::PatchFriction,
+        problem::{Block, Law},
+    },
     state::addresses::LinkAddress,
 };
 
@@ -33,9 +36,9 @@ const MIN_SPIN: f64 = 1e-6;
 /// Sliding speed below which friction of a patch is viscous, as a fraction of its spin times its length. A patch that
 /// comes to rest has this speed at most, which is a thousandth of that of the step before.
 const FLOOR_FRACTION: f64 = 1e-3;
-/// Smallest cosine of the angle between the normals of a patch, and most contacts of an island of free bodies whose
-/// patches are solved as such. In a larger heap, friction stays at the points, where one local solve finds it together
-/// with the normal impulse.
+/// Smallest cosine of the angle between the normals of a patch, and most contacts of an island of several free bodies
+/// whose patches are solved as such. In a larger heap, friction stays at the points, where one local solve finds it
+/// together with the normal impulse.
 const SAME_NORMAL_COS: f64 = 1.0 - 1e-9;
 const MAX_HEAP_CONTACTS: usize = 8;
 
@@ -70,12 +73,13 @@ impl Constraints {
     }
 
     /// The patch of these contacts, if it spins or must start to, and has Coulomb friction of one coefficient.
-    fn spinning_patch(&self, parts: &IslandParts, own: Range<usize>, scheme: &Scheme) -> Option<Patch> {
+    fn spinning_patch(&mut self, parts: &IslandParts, own: Range<usize>, scheme: &Scheme) -> Option<Patch> {
         let members = touching_contacts(parts, own.clone());
         let contacts = || members_of(&parts.own_contacts[own.clone()], members).map(|index| &parts.contacts[index]);
         let (first, count) = (contacts().next()?, members.count_ones() as usize);
         let [friction, across] = first.surface.friction;
-        let is_heap = self.problem.only_free_bodies && parts.own_contacts.len() > MAX_HEAP_CONTACTS;
+        let is_heap =
+            self.problem.only_free_bodies && parts.trees.len() > 1 && parts.own_contacts.len() > MAX_HEAP_CONTACTS;
         let plain = friction > 0.0 && friction == across && first.surface.slip == 0.0;
         if self.keeps_points || !plain || is_heap || scheme.is_impact_instant || !(2..=MAX_CORNERS).contains(&count) {
             return None;
@@ -93,10 +97,19 @@ impl Constraints {
         let flat = |place: DVec3| DVec2::new((place - loads.point).dot(x), (place - loads.point).dot(y));
         let mut corners = [DVec2::ZERO; MAX_CORNERS];
         corners.iter_mut().zip(contacts()).for_each(|(corner, contact)| *corner = flat(contact.point));
-        let (form, along) = form_of(&corners[..count], first.round);
+        self.outline.clear();
+        if count > 2 {
+            // Corners of the face that are no contacts touch if they are as near as the contacts that do.
+            let reach = contacts().map(|contact| contact.gap).fold(f64::NEG_INFINITY, f64::max) + CONTACT_MARGIN;
+            let touches = |normal: DVec3, gap: f64| gap <= reach && normal.dot(first.normal) > SAME_NORMAL_COS;
+            let whole = parts.outlines.points_of(first.key).filter(|&(_, normal, gap)| touches(normal, gap));
+            self.outline.extend(whole.map(|(point, ..)| flat(point)));
+        }
+        let (form, along) = form_of(&mut corners[..count], &mut self.outline, first.round);
         let along = x * along.x + y * along.y;
         let axes = [along, first.normal.cross(along), first.normal];
-        let patch = Patch { first: own.start, end: own.end, members, axes, friction, form, loads };
+        let law = loads.friction_law(&form, [along, axes[1]]);
+        let patch = Patch { first: own.start, end: own.end, members, axes, friction, loads, law };
         (spins(loads.length) || patch.exceeds_limit()).then_some(patch)
     }
 
@@ -120,7 +133,7 @@ impl Constraints {
         let rate = rates / f64::from(patch.members.count_ones());
         block.impulse = patch.last_impulse();
         let floor = FLOOR_FRACTION * before[2].abs().max(MIN_SPIN * patch.friction);
-        self.problem.patches.push(patch.friction_law(floor));
+        self.problem.patches.push(PatchFriction { floor, ..patch.law });
         let velocity = (along * before[0] + across * before[1]) / patch.friction;
         let change = change_to_end_at(velocity, rate - normal * rate.dot(normal), contact, scheme);
         for c in 0..2 {

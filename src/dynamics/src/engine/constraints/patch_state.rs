@@ -25,8 +25,9 @@ pub(super) struct Patch {
     /// Axes: along its chords, across, and the normal.
     pub(super) axes: [DVec3; 3],
     pub(super) friction: f64,
-    pub(super) form: Form,
     pub(super) loads: Loads,
+    /// Its law, with the pressure of the last substep.
+    pub(super) law: PatchFriction,
 }
 
 /// Loads of the points of a patch in the last substep.
@@ -71,6 +72,12 @@ impl Loads {
         Self { point, length: length.sqrt(), total, centre, force, moment, central_moment }
     }
 
+    /// The law of a patch of this form, whose first and second axes are given, with the pressure of these loads.
+    pub(super) fn friction_law(&self, form: &Form, [along, across]: [DVec3; 2]) -> PatchFriction {
+        let centre = self.centre.map(|centre| DVec2::new(centre.dot(along), centre.dot(across)));
+        form.patch_friction(centre.unwrap_or_else(|| form.pressure_centre()), self.length)
+    }
+
     /// False if the friction of its pressure can certainly exert this force and moment, up to [`LIMIT_TOLERANCE`]: all
     /// of the force if there is no moment about the centre, as of a face that slides without turning.
     pub(super) fn may_exceed(&self, friction: f64) -> bool {
@@ -92,13 +99,6 @@ impl Patch {
         Spatial::new(normal * (self.friction * self.loads.length * l[2]), force)
     }
 
-    /// Its law, with the pressure of the last substep.
-    pub(super) fn friction_law(&self, floor: f64) -> PatchFriction {
-        let [along, across, _] = self.axes;
-        let centre = self.loads.centre.map(|centre| DVec2::new(centre.dot(along), centre.dot(across)));
-        self.form.patch_friction(centre.unwrap_or_else(|| self.form.pressure_centre()), self.loads.length, floor)
-    }
-
     /// Its impulse in the last substep.
     pub(super) fn last_impulse(&self) -> [f64; 3] {
         let ([along, across, _], loads) = (self.axes, &self.loads);
@@ -114,8 +114,8 @@ impl Patch {
         }
         let inverse = 1.0 / total;
         let unit = [inverse, 0.0, 0.0, inverse, 0.0, inverse];
-        let nearest =
-            self.friction_law(LIMIT_FLOOR).solve(&unit, last.map(|l| -l * inverse), total, last.map(|l| -l * inverse));
+        let wanted = last.map(|l| -l * inverse);
+        let nearest = PatchFriction { floor: LIMIT_FLOOR, ..self.law }.solve(&unit, wanted, total, wanted);
         (0..3).any(|c| (nearest[c] - last[c]).abs() > LIMIT_TOLERANCE * total)
     }
 

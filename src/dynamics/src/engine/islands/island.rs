@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Integrator,
     engine::{
-        collision::Contact,
+        collision::{Collider, Contact},
         constraints::{Constraints, IslandParts, loop_joint::LoopJoint},
         gauss::loops::LoopConstraints,
         scheme::Scheme,
@@ -176,8 +176,7 @@ impl Islands {
     pub(crate) fn for_each(
         &mut self,
         trees: &mut [Tree],
-        contacts: &[Contact],
-        soil_patches: &SoilPatches,
+        collider: &Collider,
         loop_joints: &[LoopJoint],
         pool: Option<&rayon::ThreadPool>,
         work: impl Fn(&mut Island, &mut IslandParts) + Sync + Send,
@@ -185,6 +184,7 @@ impl Islands {
         let mut free: Vec<Option<&mut Tree>> = reuse_allocation(std::mem::take(&mut self.free));
         free.extend(trees.iter_mut().map(Some));
         let (slots, numbers) = (&self.slots, &self.number);
+        let Collider { contacts, outlines, soil: soil_patches, .. } = collider;
         let work = |island: &mut Island, trees: &mut [&mut Tree]| {
             let number = numbers[island.trees[0]];
             let kept = (std::mem::take(&mut island.contacts), std::mem::take(&mut island.loop_joints));
@@ -195,6 +195,7 @@ impl Islands {
                 numbers,
                 number,
                 contacts,
+                outlines,
                 soil_patches,
                 own_contacts,
                 loop_joints,

@@ -76,23 +76,15 @@ impl Dynamics {
     /// Second to fourth phase for every island that is not rejected: equations of motion and rows, impulses, and the
     /// state at the end. The `last` attempt is accepted unconverged; so is one whose budget does not allow halves.
     pub(crate) fn solve_islands(&mut self, groups: &RetryGroups, last: bool) {
-        let (scheme, contacts, loop_joints) = (&self.scheme, &self.collider.contacts, &self.loop_joints);
-        let soil_patches = &self.collider.soil;
-        self.islands.for_each(
-            &mut self.trees,
-            contacts,
-            soil_patches,
-            loop_joints,
-            self.pool.as_ref(),
-            |island, parts| {
-                if !groups.is_rejected(island.trees()[0]) {
-                    island.assemble(parts, scheme);
-                    island.solve(parts, scheme);
-                    island.options.accept_unconverged = last || !island.can_split(parts, scheme);
-                    island.finish(parts, scheme);
-                }
-            },
-        );
+        let (scheme, loop_joints) = (&self.scheme, &self.loop_joints);
+        self.islands.for_each(&mut self.trees, &self.collider, loop_joints, self.pool.as_ref(), |island, parts| {
+            if !groups.is_rejected(island.trees()[0]) {
+                island.assemble(parts, scheme);
+                island.solve(parts, scheme);
+                island.options.accept_unconverged = last || !island.can_split(parts, scheme);
+                island.finish(parts, scheme);
+            }
+        });
         let Self { islands, trees, scheme, .. } = self;
         let flies = |index: usize| islands.is_free_body(index) && !groups.is_rejected(index);
         let fly = |tree: &mut Tree| tree.step_free_flight(scheme.h, scheme.gravity);
