@@ -458,3 +458,24 @@ fn the_ends_of_a_line_share_its_load_without_jumps() {
     println!("loads change by {fastest:.3} of themselves in a second at most");
     assert!(fastest < 5.0, "{fastest}");
 }
+
+/// A robot that fell back on its tail drives a curve with the edge of the tail on the ground. Both ends of the edge
+/// carry, so the yaw rate is the same at all timesteps.
+#[test]
+fn a_robot_on_its_tail_turns_alike_at_all_timesteps() {
+    for width in [0.03, 0.06] {
+        let rate = |h: f64| {
+            let mut world = robot_on_wheels(width, &[0.0], Some(Caster::Smooth), 0.9);
+            let base = &mut world.mechanism.bodies[0];
+            base.shape = Some(Placed { pose: Pose::default(), shape: Shape::Box { size: DVec3::new(0.3, 0.06, 0.2) } });
+            (base.pose.translation, base.material.friction) = (DVec3::Y * 0.09, 1.0);
+            yaw_rate(&world, h, [4.0, 8.0])[0]
+        };
+        let expected = rate(0.001);
+        for h in [0.002, 0.005, 0.01] {
+            let ratio = rate(h) / expected - 1.0;
+            println!("width {width}, h {h}: yaw rate {ratio:+.1e} off {expected:.5}");
+            assert!(ratio.abs() < 1e-3, "{width} {h}: {ratio}");
+        }
+    }
+}

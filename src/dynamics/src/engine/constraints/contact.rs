@@ -43,6 +43,10 @@ const HOVER_DISTANCE: f64 = 1e-9;
 /// [`HOVERING_SPEED`], m. Legs that rigid motors hold stay in one plane to some nanometres only. Without this allowance
 /// a leg that is as little above the ground would leave its load to its neighbours.
 const CARRYING_DISTANCE: f64 = 1e-7;
+/// Largest difference between the gaps of points of one face that arrive together, m. Supports of a body rest with gaps
+/// between minus and plus [`CONTACT_MARGIN`], so a face as wide as their distance can be tilted by twice as much. One
+/// end of the tail of a robot on two wheels would otherwise carry all of its load.
+const FACE_TILT: f64 = 2.0 * CONTACT_MARGIN;
 /// Speed towards the other surface below which a surface hovers, m/s: it would take a tenth of a second for
 /// [`CARRYING_DISTANCE`].
 const HOVERING_SPEED: f64 = 1e-6;
@@ -162,7 +166,7 @@ impl Constraints {
                     lead_room = lead_room.min(remaining_distance(block_there.gap, carries));
                 }
             }
-            if gap - lead < CONTACT_MARGIN {
+            if gap - lead < FACE_TILT {
                 self.problem.blocks[place].bias[0] -= (room - lead_room) / scheme.lookahead;
             }
         }
