@@ -14,13 +14,13 @@ pub(crate) struct FaceOutlines {
 }
 
 impl FaceOutlines {
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear_points(&mut self) {
         self.hits.clear();
         self.pairs.clear();
     }
 
     /// Records the hits of a pair of shapes, whose key is above all before.
-    pub(super) fn record(&mut self, key: u64, hits: &[Hit]) {
+    pub(super) fn record_hits(&mut self, key: u64, hits: &[Hit]) {
         self.hits.extend_from_slice(hits);
         self.pairs.push((key, self.hits.len()));
     }

@@ -192,7 +192,7 @@ impl Collider {
     pub(crate) fn find_contacts(&mut self, trees: &[Tree], h: f64) {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();
-        self.outlines.clear();
+        self.outlines.clear_points();
         self.tangents = Tangents::default();
         // The lists grow together, so that a repeated substep finds enough memory in each. They get exactly the same
         // capacity: lists that double in turn would grow without bound.
@@ -279,7 +279,7 @@ impl Collider {
             // The keys of grounds are smaller than those of pairs.
             let key = ((index as u64) << GROUND_BITS) | number as u64;
             if self.hits.len() > MAX_KEPT_CORNERS {
-                self.outlines.record(key, &self.hits);
+                self.outlines.record_hits(key, &self.hits);
             }
             narrow::reduce_hits(&mut self.hits, sizes.size, &mut self.memory);
             let Some(normal) = self.hits.first().map(|hit| hit.normal) else { continue };
@@ -333,7 +333,7 @@ impl Collider {
         }
         let key = ((a as u64 + 1) << 32) | b as u64;
         if self.hits.len() > MAX_KEPT_CORNERS {
-            self.outlines.record(key, &self.hits);
+            self.outlines.record_hits(key, &self.hits);
         }
         narrow::reduce_hits(&mut self.hits, sizes.size, &mut self.memory);
         let Some(normal) = self.hits.first().map(|hit| hit.normal) else { return };

@@ -240,9 +240,9 @@ fn section_ends(corners: &[DVec2], across: f64) -> [f64; 2] {
     if low <= high { [low, high] } else { [corners[0].x; 2] }
 }
 
-/// The form of a patch from its contacts, in any order about their mean, and all corners of its face, if these are more.
-/// It is a disc if the contacts lie on a circle with one of the radii `round`, m. The coordinates are turned so that the
-/// chords lie along the longest side; its direction is returned.
+/// The form of a patch from its contacts, in any order about their mean, and all corners of its face, if these are
+/// more. It is a disc if the contacts lie on a circle with one of the radii `round`, m. The coordinates are turned so
+/// that the chords lie along the longest side; its direction is returned.
 pub(super) fn form_of<'a>(contacts: &'a mut [DVec2], face: &'a mut Vec<DVec2>, round: [f64; 2]) -> (Form<'a>, DVec2) {
     if let [first, second] = *contacts {
         let along = (second - first).normalized_or_zero();
@@ -303,66 +303,4 @@ fn disc_radius(corners: &[DVec2]) -> Option<f64> {
     let is_disc =
         (first + third).norm() < near && (second + fourth).norm() < near && (second - first.perp()).norm() < near;
     is_disc.then_some(radius)
-}
-
-#[cfg(test)]
-mod tests {
-    use simpartner_model::random::Stream;
-
-    use super::*;
-
-    /// Points on a circle, in any order, some of them twice, and points within it.
-    #[test]
-    fn the_hull_of_points_has_the_corners_in_order() {
-        const CORNERS: usize = 24;
-        let mut stream = Stream::from_number(3);
-        let corner = |k: usize| {
-            let (sine, cosine) = libm::sincos(std::f64::consts::TAU * k as f64 / CORNERS as f64);
-            DVec2::new(cosine, sine)
-        };
-        for _ in 0..100 {
-            let mut points: Vec<DVec2> = (0..CORNERS).map(corner).collect();
-            points.extend(
-                (0..10).map(|_| corner(stream.below(CORNERS)) * [0.9 * stream.between(0.0, 1.0), 1.0][stream.below(2)]),
-            );
-            for place in (1..points.len()).rev() {
-                points.swap(place, stream.below(place + 1));
-            }
-            keep_convex_hull(&mut points);
-            assert_eq!(points.len(), CORNERS);
-            for (place, &from) in points.iter().enumerate() {
-                let to = points[(place + 1) % CORNERS];
-                assert!(
-                    (from.perp_dot(to) - libm::sin(std::f64::consts::TAU / CORNERS as f64)).abs() < 1e-12,
-                    "{points:?}"
-                );
-            }
-        }
-        for few in [0usize, 1, 2] {
-            let mut points: Vec<DVec2> = (0..few).map(corner).collect();
-            keep_convex_hull(&mut points);
-            assert!(points.len() <= few);
-        }
-    }
-
-    /// The largest moment of a regular polygon about its middle is its mean distance from there, which has a closed form.
-    #[test]
-    fn a_regular_polygon_has_the_moment_of_even_pressure() {
-        let corner = |k: usize, of: usize| {
-            let (sine, cosine) = libm::sincos(std::f64::consts::TAU * (k as f64 + 0.3) / of as f64);
-            DVec2::new(cosine, sine)
-        };
-        for count in [5, 6, 24, 100] {
-            let mut face: Vec<DVec2> = (0..count).map(|k| corner(k, count)).collect();
-            let mut contacts: Vec<DVec2> = (0..4).map(|k| corner(k * count / 4, count)).collect();
-            let (form, _) = form_of(&mut contacts, &mut face, [0.0; 2]);
-            let law = form.patch_friction(DVec2::ZERO, 1.0);
-            let arm = law.slope([0.0, 0.0, 1.0]).gradient[2];
-            // Mean distance of a triangle from its corner at the middle of a regular polygon.
-            let half = std::f64::consts::PI / count as f64;
-            let (sine, cosine) = libm::sincos(half);
-            let expected = (cosine / (3.0 * sine / cosine)) * (sine / (cosine * cosine) + libm::atanh(sine));
-            assert!((arm / expected - 1.0).abs() < 4e-3, "{count}: {arm} of {expected}");
-        }
-    }
 }

@@ -78,6 +78,8 @@ const FRICTION_CHANGE: f64 = 1e-9;
 const MAX_ANSWERS: usize = 20;
 /// Largest ratio of the change that one answer leaves to the change before. Above it, there may be no solution.
 const ANSWER_CONTRACTION: f64 = 0.9;
+/// Change that the answers may leave, as a fraction of the first. Solving the problem again removes it.
+const ANSWER_TOLERANCE: f64 = 1e-4;
 /// Shift of the diagonal for an answer, as a fraction of its largest entry. Moved friction has parts that no
 /// distributed row can answer; with a smaller shift they would drown the others in rounding. The next answer corrects
 /// the error of the shift.
@@ -117,6 +119,8 @@ pub(crate) struct LeastNormDistribution {
     trial: Vec<f64>,
     /// Change of the whitened sum of all impulses by moved friction and the answers to it.
     moved: Vec<f64>,
+    /// Impulses of all blocks, and changes and impulses of all motors, before the answers.
+    unanswered: Vec<[f64; 3]>,
     /// Normal of one contact over all unknowns, and Cholesky factor of the products of normals, row by row.
     spread: Vec<f64>,
     products: Vec<f64>,
@@ -143,24 +147,47 @@ impl LeastNormDistribution {
     }
 
     /// Stores the impulses, lets friction follow them, and lets the normal impulses and motors answer until the
-    /// velocities of distributed rows are unchanged. Returns the largest velocity change, m/s.
+    /// velocities of distributed rows are unchanged. Without such answers, friction has followed once. Returns the
+    /// largest velocity change, m/s.
     fn follow_friction(&mut self, problem: &mut Problem, work: &mut f64) -> f64 {
-        self.moved.clear();
-        self.moved.resize(problem.w.len(), 0.0);
-        let mut last = f64::INFINITY;
-        for answers in 0..=MAX_ANSWERS {
-            self.apply_impulses(problem);
-            self.moved.iter_mut().zip(&self.defect).for_each(|(moved, by)| *moved += by);
-            let left = self.largest_velocity(problem, &self.moved);
-            let ends = left < ABSOLUTE_TOLERANCE || left > ANSWER_CONTRACTION * last || answers == MAX_ANSWERS;
-            if ends || !self.answer_friction(problem, work) {
+        self.apply_impulses(problem);
+        self.moved.clone_from(&self.defect);
+        let first = self.largest_change(problem);
+        let mut left = self.largest_velocity(problem, &self.moved);
+        let accepted = ABSOLUTE_TOLERANCE.max(ANSWER_TOLERANCE * left);
+        if first <= FRICTION_CHANGE || left <= accepted {
+            return first;
+        }
+        self.unanswered.clear();
+        self.unanswered.extend(problem.blocks.iter().map(|block| block.impulse));
+        self.unanswered.extend(problem.motors.iter().map(|motor| [motor.change, motor.row.impulse[0], 0.0]));
+        for _ in 0..MAX_ANSWERS {
+            if !self.answer_friction(problem, work) {
                 break;
             }
-            last = left;
+            self.apply_impulses(problem);
+            self.moved.iter_mut().zip(&self.defect).for_each(|(moved, by)| *moved += by);
+            let last = std::mem::replace(&mut left, self.largest_velocity(problem, &self.moved));
+            if left <= accepted {
+                return self.largest_change(problem);
+            }
+            if left > ANSWER_CONTRACTION * last {
+                break;
+            }
         }
-        let moves =
+        let (blocks, motors) = self.unanswered.split_at(problem.blocks.len());
+        problem.blocks.iter_mut().zip(blocks).for_each(|(block, before)| block.impulse = *before);
+        for (motor, before) in problem.motors.iter_mut().zip(motors) {
+            (motor.change, motor.row.impulse[0]) = (before[0], before[1]);
+        }
+        first
+    }
+
+    /// Largest velocity change of a block by moved friction and the answers to it, m/s.
+    fn largest_change(&self, problem: &Problem) -> f64 {
+        let of =
             |block: &Block| problem.velocity_from(block, &self.moved).iter().fold(0.0f64, |most, u| most.max(u.abs()));
-        problem.blocks.iter().map(moves).fold(0.0, f64::max)
+        problem.blocks.iter().map(of).fold(0.0, f64::max)
     }
 
     /// Changes the distributed impulses such that the velocities of their rows lose the change by moved friction.
@@ -187,7 +214,7 @@ impl LeastNormDistribution {
         }
         self.trial.clone_from(&self.z);
         let (value, _) = self.evaluate(problem);
-        self.iterate(problem, work, value)
+        self.iterate_newton(problem, work, value)
     }
 
     /// Finds the contacts that carry a load or could, their distributed rows, and the rigid motors.
@@ -261,12 +288,12 @@ impl LeastNormDistribution {
     /// Finds z and the impulses. Returns false if they were not found and have to stay unchanged.
     fn solve(&mut self, problem: &Problem, work: &mut f64) -> bool {
         self.cost = self.begin(problem);
-        self.iterate(problem, work, 0.0)
+        self.iterate_newton(problem, work, 0.0)
     }
 
     /// Newton's method from the present z, where the minimised function is `value`. Returns false if it does not
     /// converge.
-    fn iterate(&mut self, problem: &Problem, work: &mut f64, mut value: f64) -> bool {
+    fn iterate_newton(&mut self, problem: &Problem, work: &mut f64, mut value: f64) -> bool {
         let (size, cost) = (self.size, self.cost);
         let (mut residual, mut linear) = (f64::INFINITY, false);
         for _ in 0..MAX_ITERATIONS {
@@ -380,8 +407,8 @@ impl LeastNormDistribution {
         change <= SETTLED_FRACTION * largest
     }
 
-    /// Stores the impulses in the contacts and motors, with the friction that follows them. The buffer `defect` receives
-    /// the contribution of moved friction.
+    /// Stores the impulses in the contacts and motors, with the friction that follows them. The buffer `defect`
+    /// receives the contribution of moved friction.
     fn apply_impulses(&mut self, problem: &mut Problem) {
         self.defect.fill(0.0);
         for support in &mut self.supports[self.contact_count..] {
