@@ -3,7 +3,6 @@
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::Engine;
 use simpartner_model::{BodyId, JointKind, Placed, Pose, Shape};
 
 use super::{G, build, on_plane, run};
