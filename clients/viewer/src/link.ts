@@ -68,6 +68,14 @@ export class Link {
     return (await this.get(path)).arrayBuffer();
   }
 
+  /** An image; the error is the server's reason alone. */
+  async image(path: string): Promise<ArrayBuffer> {
+    const response = await this.fetch(path);
+    if (response.status === 401) throw new Refused("the server wants a token");
+    if (!response.ok) throw new Error((await response.text()).trim().slice(0, 200) || `the server answers ${response.status}`);
+    return response.arrayBuffer();
+  }
+
   /** Sends a command to a device and gives its answer. */
   set(command: Command): Promise<string> {
     return this.ask({ set: command });
@@ -93,10 +101,14 @@ export class Link {
     this.send({ on_close: commands });
   }
 
-  private async get(path: string): Promise<Response> {
+  private fetch(path: string): Promise<Response> {
     if (/[^\x21-\x7e]/.test(this.token)) throw new Refused();
     const headers: HeadersInit = this.token ? { Authorization: `Bearer ${this.token}` } : {};
-    const response = await fetch(path, { headers, cache: "no-store" });
+    return fetch(path, { headers, cache: "no-store" });
+  }
+
+  private async get(path: string): Promise<Response> {
+    const response = await this.fetch(path);
     if (response.status === 401) throw new Refused();
     if (!response.ok) throw new Error(`${path}: ${response.status} ${(await response.text()).slice(0, 200)}`);
     return response;

@@ -14,6 +14,7 @@ import { CAMERA_MODES } from "./scene/cameras";
 import { SceneView } from "./scene/view";
 import { DARK, LIGHT } from "./scene/theme";
 import { bodySources, deviceSources, jointSources, type Series, type Source } from "./series";
+import { CameraPanel } from "./ui/camera";
 import { commandLine } from "./ui/command";
 import { releaseKeys, make, recall, remember, takesKey, write } from "./ui/dom";
 import { DrivePage } from "./ui/drive";
@@ -300,7 +301,7 @@ class Viewer implements Transport {
     return told.slice(0, 3);
   }
 
-  /** A scanner's plot; a command line where there is something to be told. */
+  /** A camera's panel, a scanner's plot; a command line where there is something to be told. */
   private deviceExtra(index: number): Extra[] {
     const { scene } = this;
     const device = scene?.devices[index];
@@ -309,6 +310,11 @@ class Viewer implements Transport {
       const plot = new ScanPlot(device.rays, fullName(device));
       const [start, count] = [deviceStarts(scene)[index], device.rays.directions.length];
       return [{ element: plot.element, update: (frame) => plot.update(frame.devices.subarray(start, start + count)) }];
+    }
+    if (device.camera) {
+      const host = { image: (path: string) => this.link.image(path), frame: () => this.frame, live: () => this.player === null && this.state === "live" };
+      const panel = new CameraPanel(device, device.camera, scene.timestep, deviceStarts(scene)[index], host);
+      return [{ element: panel.element, update: () => panel.update() }];
     }
     if (this.player || (!device.actuator && device.fields.length > 0)) return [];
     const { signals } = deviceSources(scene)[index];

@@ -61,6 +61,21 @@ export interface Rays {
   layers?: number;
 }
 
+/** The geometry of a camera's images. Pixels have whole coordinates at their centres. */
+export interface Optics {
+  width: number;
+  height: number;
+  /** Focal lengths along rows and columns, and the principal point, pixels. */
+  focal: [number, number];
+  principal_point: [number, number];
+  /** Distances between which the camera sees something, m; null without a limit. */
+  near: number;
+  far: number | null;
+  lens: { model: "pinhole" | "brownConrady" | "fisheye"; coefficients: Record<string, number> };
+  /** Values of the pixels of each image, named as in ROS. */
+  encodings: string[];
+}
+
 export interface Device {
   name: string;
   robot: string;
@@ -68,10 +83,15 @@ export interface Device {
   actuator: boolean;
   port: number;
   body: number | null;
+  /** Its place on the body. */
+  pose?: { position: Vector; rotation: Quaternion } | null;
   joint: number | null;
+  /** Steps from one reading to the next. */
+  interval_steps: number;
   fields: Field[];
   command_lengths: number[];
   rays: Rays | null;
+  camera?: Optics | null;
 }
 
 /** Cells of the ruts of a ground; null for one without ruts. */

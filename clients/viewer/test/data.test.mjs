@@ -1,10 +1,13 @@
-// Without a browser: what is listed as having happened, and where a scanner's rays go.
+// Without a browser: what is listed as having happened, where the rays of scanners and cameras go, and how depths are read.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./load.mjs";
+import { colorPng, depthPng } from "./mock/png.mjs";
 
 const { EventLog, groupOf } = await load("eventlog");
+const { edgeRays, fieldOfView, rayOf } = await load("optics");
+const { range, readDepths } = await load("depth");
 const { scanOf, nearest, reach, roundUp } = await load("scan");
 
 const event = (step, kind, text = "", subject = "", epoch = 0) => ({ step, epoch, kind, subject, text, value: null });
@@ -106,4 +109,61 @@ test("the picture reaches as far as something is met, in round numbers", () => {
   assert.deepEqual(nearest(scan, [3, NaN, 2.5, 10, 4]), { ray: 2, distance: 2.5 });
   assert.equal(nearest(scan, [10, 10, NaN, 10, 10]), null);
   assert.deepEqual([0.011, 0.2, 1, 3, 7, 12].map(roundUp), [0.02, 0.2, 1, 5, 10, 20]);
+});
+
+const optics = (more) => ({ width: 320, height: 240, focal: [280, 270], principal_point: [150, 130], near: 0.1, far: 8, lens: { model: "pinhole", coefficients: {} }, encodings: ["rgb8"], ...more });
+const near = (found, expected, tolerance, what) => assert.ok(Math.abs(found - expected) <= tolerance, `${what}: ${found} is not ${expected}`);
+
+/** Where a ray meets the image: the formulas of REFERENCE's <lens>. */
+function project({ focal, principal_point: principal, lens: { model, coefficients } }, [x, y, z]) {
+  const { k1 = 0, k2 = 0, k3 = 0, k4 = 0, p1 = 0, p2 = 0 } = coefficients;
+  let [a, b] = [x / z, y / z];
+  if (model === "brownConrady") {
+    const square = a * a + b * b;
+    const radial = 1 + k1 * square + k2 * square ** 2 + k3 * square ** 3;
+    [a, b] = [a * radial + 2 * p1 * a * b + p2 * (square + 2 * a * a), b * radial + p1 * (square + 2 * b * b) + 2 * p2 * a * b];
+  } else if (model === "fisheye") {
+    const angle = Math.atan2(Math.hypot(x, y), z);
+    const radius = angle * (1 + k1 * angle ** 2 + k2 * angle ** 4 + k3 * angle ** 6 + k4 * angle ** 8);
+    [a, b] = [(x / Math.hypot(x, y)) * radius, (y / Math.hypot(x, y)) * radius];
+  }
+  return [focal[0] * a + principal[0], focal[1] * b + principal[1]];
+}
+
+test("the rays of a camera's pixels meet them again", () => {
+  const lenses = [
+    optics(),
+    optics({ lens: { model: "brownConrady", coefficients: { k1: -0.25, k2: 0.06, p1: 0.001, p2: -0.002, k3: 0.001 } } }),
+    optics({ focal: [90, 90], lens: { model: "fisheye", coefficients: { k1: -0.02, k2: 0.003, k3: 0, k4: 0.0001 } } }),
+  ];
+  for (const one of lenses) {
+    for (const [column, row] of [[0, 0], [319, 0], [319, 239], [0, 239], [12.5, 200], [160, 120]]) {
+      const ray = rayOf(one, column, row);
+      near(Math.hypot(...ray), 1, 1e-12, "length");
+      const found = project(one, ray);
+      near(found[0], column, 1e-6, `${one.lens.model} column`);
+      near(found[1], row, 1e-6, `${one.lens.model} row`);
+    }
+    assert.equal(edgeRays(one).length, one.lens.model === "pinhole" ? 4 : 32);
+  }
+  const plain = optics({ focal: [160, 160], principal_point: [159.5, 119.5] });
+  near(fieldOfView(plain)[0], Math.PI / 2, 1e-12, "horizontal field of view");
+  near(fieldOfView(plain)[1], 2 * Math.atan(0.75), 1e-12, "vertical field of view");
+  // x right, y down: the first pixel is on the left above.
+  const [x, y, z] = edgeRays(plain)[0];
+  assert.ok(x < 0 && y < 0 && z > 0);
+});
+
+test("depths are read from PNG files to the millimetre, whatever the filters of their rows", async () => {
+  const at = (column, row) => (row === 3 ? 65535 : row === 4 ? 0 : (7919 * column + 104729 * row * row + 1) % 65536);
+  const file = depthPng(37, 23, at);
+  const depths = await readDepths(file.buffer.slice(file.byteOffset, file.byteOffset + file.length));
+  assert.deepEqual([depths.width, depths.height], [37, 23]);
+  for (let row = 0; row < 23; row += 1) for (let column = 0; column < 37; column += 1) assert.equal(depths.millimetres[row * 37 + column], at(column, row));
+  assert.equal(range({ width: 2, height: 1, millimetres: Uint16Array.of(0, 65535) }), null);
+  assert.deepEqual(range({ width: 4, height: 1, millimetres: Uint16Array.of(0, 2500, 700, 65535) }), [0.7, 2.5]);
+  const slice = (bytes) => bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+  await assert.rejects(readDepths(slice(colorPng(8, 8, 0))), /no depths of 16 bits/);
+  await assert.rejects(readDepths(slice(Buffer.from("a page that says what is wrong"))), /no PNG file/);
+  await assert.rejects(readDepths(slice(depthPng(4, 4, () => 1).subarray(0, 40))));
 });

@@ -3,6 +3,7 @@
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { colorPng, floorDepths } from "./mock/png.mjs";
 import { accept } from "./mock/socket.mjs";
 import { record, TIMESTEP, World } from "./mock/world.mjs";
 
@@ -20,6 +21,8 @@ export async function start({ port = 0, world: name = "heightfield", token = "",
   const clock = new Clock(name);
   const run = record(name === "sand" ? name : "flat", runSeconds);
   const commands = [];
+  /** Images that were asked for, and the reason why there is none. */
+  const cameras = { asked: [], problem: "" };
   const pages = new Set();
   const allowed = (request) => token === "" || request.headers.authorization === `Bearer ${token}`;
 
@@ -37,12 +40,22 @@ export async function start({ port = 0, world: name = "heightfield", token = "",
     if (!mayAsk) return [401, "text/plain", "a token is wanted"];
     const json = (value) => [200, "application/json", JSON.stringify(value)];
     if (file === "scene.json") return json(clock.world.scene);
+    if (file.startsWith("cameras/")) return image(file, url.searchParams.get("image") ?? "0");
     if (file === "runs.json") return json({ runs: runs(run) });
     if (file === "runs/2/scene.json") return json(run.scene);
     if (file === "runs/2/events.json") return json({ events: [{ step: 1, epoch: 0, kind: "play", subject: "", text: "the clock runs", value: null }, { step: 12000, epoch: 0, kind: "clockSlip", subject: "", text: "fell behind and was re-anchored", value: 0.061 }] });
     if (file === "runs/2/commands.json") return json({ commands: [{ step: 11, epoch: 0, device: "WorkPartner/WheelMotor1", client: 0, text: "1000,1000,100,0,0,3", count: 1 }, { step: 12000, epoch: 0, device: "WorkPartner/TurnerController", client: 4, text: "1000,1000,1000,0,0,-0.35,10,0,0", count: 17 }] });
     if (file === "runs/2/frames") return [200, "application/octet-stream", some(run, url.searchParams)];
     return [404, "text/plain", "there is no such thing here"];
+  }
+
+  function image(file, index) {
+    cameras.asked.push(`${file} ${index}`);
+    const device = clock.world.devices.find((one) => file === `cameras/${one.robot}/${one.name}.png`);
+    if (!device) return [404, "text/plain", `there is no camera ${file}\n`];
+    if (cameras.problem) return [503, "text/plain", `${cameras.problem}\n`];
+    const { width, height, encodings } = device.camera;
+    return [200, "image/png", encodings[index] === "32FC1" ? floorDepths(width, height) : colorPng(width, height, clock.world.step)];
   }
 
   server.on("upgrade", (request, socket) => {
@@ -103,7 +116,7 @@ export async function start({ port = 0, world: name = "heightfield", token = "",
     return new Promise((resolve) => server.close(resolve));
   };
   const drop = () => pages.forEach((page) => page.connection.close());
-  return { url: `http://127.0.0.1:${server.address().port}/`, clock, commands, pages, close, drop };
+  return { url: `http://127.0.0.1:${server.address().port}/`, clock, commands, cameras, pages, close, drop };
 }
 
 /** The clock's control port. */

@@ -419,6 +419,37 @@ test("what rolls on sand leaves its rut in the page, as deep as it sinks, and a 
   }
 });
 
+test("cameras show their images, also to a page with a token", { skip }, async () => {
+  const token = "eyes+1";
+  const seeing = await serve("robots/instruments.xml", "none", "--free-ports", "--set", `server.token=${token}`);
+  const page = await Browser.open();
+  const panel = (name) => `[data-key="device:Instruments/${name}"] .camera-panel`;
+  const shows = (name) => page.until(`(() => {
+    const canvas = document.querySelector('${panel(name)} .camera-image');
+    return canvas?.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((byte, index, data) => byte !== data[index % 4]);
+  })()`, 60);
+  const open = (name) => page.until(`(() => { const line = document.querySelector('[data-key="device:Instruments/${name}"]'); if (line) line.open = true; return line !== null; })()`);
+  try {
+    await page.go(`${seeing.url.replace(/#.*/, "")}#token=${encodeURIComponent(token)}`);
+    await page.until(`${text("badge")} === "live" && viewer.frame !== null`);
+    const optics = await page.value('viewer.scene.devices.find(({ name }) => name === "Eye").camera');
+    assert.deepEqual([optics.width, optics.height, optics.focal, optics.principal_point, optics.far], [320, 240, [280, 280], [159.5, 119.5], null]);
+    assert.deepEqual(optics.lens, { model: "brownConrady", coefficients: { k1: -0.1, k2: 0.02, p1: 0, p2: 0, k3: 0 } });
+    for (const name of ["Eye", "Depth", "Parts", "Kinect"]) {
+      await open(name);
+      await shows(name);
+    }
+    assert.deepEqual(await page.value('viewer.scene.devices.find(({ name }) => name === "Kinect").camera.encodings'), ["mono8", "32FC1"]);
+    await page.value(`document.querySelector('${panel("Kinect")} [aria-label="Show depths"]').click()`);
+    await page.until(`/^160 × 120 32FC1 · step/.test(document.querySelector('${panel("Kinect")} .camera-note').textContent)`);
+    await page.shot("11-cameras");
+    assert.deepEqual(page.complaints, []);
+  } finally {
+    await page.close();
+    await seeing.end();
+  }
+});
+
 test("the program shows a grasp on a port of its own", { skip }, async () => {
   const child = spawn(program, ["grasp", "show", "worlds/grasps/harker7.xml"], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   const url = await new Promise((found) => child.stdout.on("data", (data) => found(/^(http:\S+) /.exec(data)[1])));

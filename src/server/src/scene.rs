@@ -1,13 +1,13 @@
 //! The static description of a world as JSON, for clients that draw or publish it: bodies, joints and devices.
 
 use bevy_math::{DMat3, DQuat, DVec3};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use simpartner_description::{DeviceSpec, Frame, Mount, World};
 use simpartner_dynamics::{MassProperties, RUT_CELL, RUT_TILE, hull_surface, mass_properties, rut_axes};
 use simpartner_model::{
     Body, Color, Ground, Heightfield, Joint, JointId, Placed, Pose, RobotId, Shape, Timestep, Visual,
 };
-use simpartner_wire::signal::DeviceInfo;
+use simpartner_wire::signal::{CameraOptics, DeviceInfo, DeviceKind};
 
 use super::{served::Served, web::archive::RunModel};
 use simpartner_simulation::device;
@@ -236,5 +236,21 @@ fn json_of_device(spec: &DeviceSpec, info: &DeviceInfo, port: u16) -> Value {
             "range": rays.range,
             "layers": rays.layers,
         })),
+        "camera": info.camera.map(|optics| json_of_optics(&optics, info.kind)),
+    })
+}
+
+/// The geometry of a camera's images. A `far` without a limit becomes null.
+fn json_of_optics(optics: &CameraOptics, kind: DeviceKind) -> Value {
+    let coefficients = optics.lens.coefficients().into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
+    json!({
+        "width": optics.width,
+        "height": optics.height,
+        "focal": optics.focal,
+        "principal_point": optics.principal_point,
+        "near": optics.near,
+        "far": optics.far,
+        "lens": { "model": optics.lens.name(), "coefficients": coefficients.collect::<Map<String, Value>>() },
+        "encodings": optics.encodings(kind).iter().map(|encoding| encoding.name()).collect::<Vec<_>>(),
     })
 }

@@ -1,9 +1,11 @@
-// What is drawn over the bodies: their frames, the axes of joints, contact forces and the rays of scanners.
+// What is drawn over the bodies: their frames, the axes of joints, contact forces, the rays of scanners and what cameras see.
 
 import * as THREE from "three";
 import { POSE, WRENCH, type Frame } from "../frame";
 import { deviceStarts, type Rays, type Scene } from "../protocol";
 import type { Bodies } from "./bodies";
+import { Frusta } from "./frusta";
+import { Lines } from "./lines";
 import { rollingRadius } from "./shapes";
 import { AXES, type Theme } from "./theme";
 
@@ -23,46 +25,7 @@ const RAY_OPACITY = 0.55;
 const MANY_RAYS = 200;
 const UP = new THREE.Vector3(0, 1, 0);
 
-export type Overlay = "frames" | "axes" | "forces" | "rays";
-
-/** Line segments that are written anew for each frame and seen through the bodies. */
-class Lines {
-  readonly lines: THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial>;
-  private readonly positions: THREE.BufferAttribute;
-  private readonly colours: THREE.BufferAttribute;
-  private count = 0;
-
-  constructor(segments: number, opacity: number, through: boolean) {
-    const surface = new THREE.BufferGeometry();
-    this.positions = new THREE.BufferAttribute(new Float32Array(segments * 6), 3).setUsage(THREE.DynamicDrawUsage);
-    this.colours = new THREE.BufferAttribute(new Float32Array(segments * 6), 3).setUsage(THREE.DynamicDrawUsage);
-    surface.setAttribute("position", this.positions);
-    surface.setAttribute("color", this.colours);
-    const material = new THREE.LineBasicMaterial({ vertexColors: true, transparent: true, opacity, depthTest: !through, depthWrite: false });
-    this.lines = new THREE.LineSegments(surface, material);
-    this.lines.frustumCulled = false;
-    this.lines.renderOrder = through ? 10 : 1;
-    this.lines.visible = false;
-  }
-
-  begin(): void {
-    this.count = 0;
-  }
-
-  add(from: THREE.Vector3, to: THREE.Vector3, colour: THREE.Color): void {
-    const at = this.count * 2;
-    if (at + 2 > this.positions.count) return;
-    this.positions.setXYZ(at, from.x, from.y, from.z).setXYZ(at + 1, to.x, to.y, to.z);
-    this.colours.setXYZ(at, colour.r, colour.g, colour.b).setXYZ(at + 1, colour.r, colour.g, colour.b);
-    this.count += 1;
-  }
-
-  end(): void {
-    this.positions.needsUpdate = true;
-    this.colours.needsUpdate = true;
-    this.lines.geometry.setDrawRange(0, this.count * 2);
-  }
-}
+export type Overlay = "frames" | "axes" | "forces" | "rays" | "cameras";
 
 export class Overlays {
   readonly group = new THREE.Group();
@@ -73,13 +36,14 @@ export class Overlays {
   private readonly frames: Lines;
   private readonly axes: Lines;
   private readonly rays: Lines;
+  private readonly frusta: Frusta;
   private readonly hits: THREE.Points<THREE.BufferGeometry, THREE.PointsMaterial>;
   private readonly shafts: THREE.InstancedMesh;
   private readonly heads: THREE.InstancedMesh;
   /** A flat disc at each contact, in the plane of the surfaces. */
   private readonly spots: THREE.InstancedMesh;
   private readonly arrowMaterial = new THREE.MeshBasicMaterial({ depthTest: false, transparent: true });
-  private readonly shown: Record<Overlay, boolean> = { frames: false, axes: false, forces: false, rays: false };
+  private readonly shown: Record<Overlay, boolean> = { frames: false, axes: false, forces: false, rays: false, cameras: false };
   private readonly axisColours = AXES.map((colour) => new THREE.Color(colour));
   private readonly rayColour = new THREE.Color();
   private readonly scanners: { rays: Rays; start: number }[] = [];
@@ -96,6 +60,7 @@ export class Overlays {
     this.frames = new Lines(scene.bodies.length * 3, 1, true);
     this.axes = new Lines(scene.joints.reduce((sum, joint) => sum + joint.axes.length, 0), 1, true);
     this.rays = new Lines(rayCount, RAY_OPACITY * Math.min(1, Math.sqrt(MANY_RAYS / rayCount)), false);
+    this.frusta = new Frusta(scene);
     this.drawsIdleRays = rayCount <= MANY_RAYS;
     const points = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(rayCount * 3), 3));
     this.hits = new THREE.Points(points, new THREE.PointsMaterial({ size: 5, sizeAttenuation: false }));
@@ -116,7 +81,7 @@ export class Overlays {
       part.renderOrder = 11;
       part.count = 0;
     }
-    this.group.add(this.frames.lines, this.axes.lines, this.rays.lines, this.hits, this.shafts, this.heads, this.spots);
+    this.group.add(this.frames.lines, this.axes.lines, this.rays.lines, this.frusta.lines, this.hits, this.shafts, this.heads, this.spots);
     for (const overlay of Object.keys(this.shown) as Overlay[]) this.show(overlay, false);
   }
 
@@ -124,12 +89,14 @@ export class Overlays {
     this.shown[overlay] = on;
     if (overlay === "frames") this.frames.lines.visible = on;
     if (overlay === "axes") this.axes.lines.visible = on;
+    if (overlay === "cameras") this.frusta.lines.visible = on;
     if (overlay === "rays") this.rays.lines.visible = this.hits.visible = on;
     if (overlay === "forces") this.shafts.visible = this.heads.visible = this.spots.visible = on;
   }
 
   setTheme(theme: Theme): void {
     this.rayColour.set(theme.rays);
+    this.frusta.colour.set(theme.camera);
     this.hits.material.color.set(theme.rays);
     this.arrowMaterial.color.set(theme.force);
   }
@@ -144,6 +111,7 @@ export class Overlays {
     if (this.shown.frames) this.drawFrames(nodes);
     if (this.shown.axes) this.drawAxes(frame, nodes);
     if (this.shown.rays) this.drawRays(frame, nodes);
+    if (this.shown.cameras) this.frusta.draw(nodes, this.size);
     if (this.shown.forces) this.drawForces(frame, bodies);
   }
 

@@ -11,6 +11,7 @@ export interface Theme {
   hemisphere: [number, number, number];
   sun: number;
   rays: number;
+  camera: number;
   force: number;
   selected: number;
 }
@@ -23,6 +24,7 @@ export const LIGHT: Theme = {
   hemisphere: [0xffffff, 0xc4c0b6, 1.9],
   sun: 2.2,
   rays: 0xd0342c,
+  camera: 0x0f766e,
   force: 0xd98207,
   selected: 0x2563eb,
 };
@@ -35,6 +37,7 @@ export const DARK: Theme = {
   hemisphere: [0xc9d8ee, 0x39404b, 1.6],
   sun: 2.0,
   rays: 0xff6b62,
+  camera: 0x4fd1c5,
   force: 0xffb54a,
   selected: 0x6ea8ff,
 };

@@ -24,7 +24,7 @@ export class SceneView {
   readonly cameras: Cameras;
   /** Called with the body that a click met, or -1. */
   onPick: (body: number) => void = () => undefined;
-  readonly shown = { frames: false, axes: false, forces: true, rays: true, wireframe: false, collisions: false };
+  readonly shown = { frames: false, axes: false, forces: true, rays: true, cameras: true, wireframe: false, collisions: false };
   private readonly renderer: THREE.WebGLRenderer;
   private readonly scene = new THREE.Scene();
   private readonly light = new THREE.HemisphereLight();
@@ -80,7 +80,7 @@ export class SceneView {
     this.scene.add(this.ground.group, this.bodies.group, this.overlays.group);
     this.frame = null;
     this.framed = false;
-    for (const overlay of ["frames", "axes", "forces", "rays"] as Overlay[]) this.overlays.show(overlay, this.shown[overlay]);
+    for (const overlay of ["frames", "axes", "forces", "rays", "cameras"] as Overlay[]) this.overlays.show(overlay, this.shown[overlay]);
     this.setWireframe(this.shown.wireframe);
     this.showCollisions(this.shown.collisions);
     this.setTheme(this.theme);

@@ -14,6 +14,7 @@ const CAMERA_HELP: Record<CameraMode, string> = {
 const OVERLAY_TOGGLES: [Overlay, string, string][] = [
   ["forces", "Forces", "Contact forces as arrows"],
   ["rays", "Rays", "Rays of scanners and where they meet something"],
+  ["cameras", "Cameras", "What cameras see, and their optical axes: x red to the right, y green down, z blue forward"],
   ["axes", "Joint axes", "Free axes of joints: first red, second green, third blue"],
   ["frames", "Body frames", "Axes of bodies: x red, y green, z blue"],
 ];

@@ -34,17 +34,26 @@ export class Parts {
   }
 
   sensor(kind, name, body, port, fields, rays = null) {
-    this.devices.push({ name, robot: this.robot, kind, actuator: false, port, body, joint: null, fields, command_lengths: [], rays });
+    this.devices.push({ name, robot: this.robot, kind, actuator: false, port, body, joint: null, interval_steps: 1, fields, command_lengths: [], rays });
+  }
+
+  /** A camera that looks ahead of its body, x. */
+  camera(kind, name, body, port, position, optics) {
+    const fields = [field("frame_step", "1", 0, null)];
+    const pose = { position, rotation: turn([0, 1, 0], Math.PI / 2) };
+    const camera = { focal: [280, 280], near: 0.1, far: null, lens: { model: "pinhole", coefficients: {} }, ...optics };
+    camera.principal_point = [(camera.width - 1) / 2, (camera.height - 1) / 2];
+    this.devices.push({ name, robot: this.robot, kind, actuator: false, port, body, pose, joint: null, interval_steps: 33, fields, command_lengths: [], rays: null, camera });
   }
 
   motor(name, joint, port) {
     const fields = [...three("max_force", "N m", 1e9).map((one) => ({ ...one, lowest: 0 })), ...three("velocity", "rad/s", 1e6)];
-    this.devices.push({ name, robot: this.robot, kind: "JointController", actuator: true, port, body: null, joint, fields, command_lengths: [6], rays: null });
+    this.devices.push({ name, robot: this.robot, kind: "JointController", actuator: true, port, body: null, joint, interval_steps: 1, fields, command_lengths: [6], rays: null });
   }
 
   holder(name, joint, port) {
     const fields = [...three("max_force", "N m", 1e9).map((one) => ({ ...one, lowest: 0 })), ...three("angle", "rad", 1e6), field("p", "1/s", -1e6, 1e6), field("i", "1/s²", -1e6, 1e6), field("d", "1", -1e6, 1e6)];
-    this.devices.push({ name, robot: this.robot, kind: "AngleController", actuator: true, port, body: null, joint, fields, command_lengths: [6, 9], rays: null });
+    this.devices.push({ name, robot: this.robot, kind: "AngleController", actuator: true, port, body: null, joint, interval_steps: 1, fields, command_lengths: [6, 9], rays: null });
   }
 }
 
@@ -68,6 +77,9 @@ export function workPartner(robot) {
   const corners = [[0.6, 0.3, front], [0.6, -0.3, front], [-0.6, -0.3, rear], [-0.6, 0.3, rear]];
   corners.forEach(([x, z, chassisBody], index) => leg(parts, index + 1, x, z, chassisBody));
   scanner(parts, torso);
+  const bent = { model: "brownConrady", coefficients: { k1: -0.1, k2: 0.02, p1: 0, p2: 0, k3: 0 } };
+  parts.camera("Camera", "Eye", torso, 1060, [0.15, 0.2, 0], { width: 320, height: 240, lens: bent, encodings: ["rgb8"] });
+  parts.camera("RgbdCamera", "Kinect", front, 1061, [0.3, 0.1, 0], { width: 160, height: 120, focal: [140, 140], far: 8, encodings: ["rgb8", "32FC1"] });
   parts.holder("WaistController", waist, 1036);
   manipulator(parts, "Right", torso, 0.25, 0);
   manipulator(parts, "Left", torso, -0.25, 1);

@@ -229,6 +229,7 @@ export class World {
   read(poses) {
     this.devices.forEach((device, id) => {
       const start = this.starts[id];
+      if (device.camera) this.values[start] = this.step - (this.step % device.interval_steps);
       if (device.kind === "PositionSensor") this.values.set(poses[device.body].position, start);
       if (!device.rays) return;
       const pose = poses[device.rays.body];
