@@ -71,7 +71,7 @@ fn sensors_of_links_sit_where_their_links_went() {
            <ray><scan><horizontal><samples>7</samples><min_angle>-1</min_angle><max_angle>1</max_angle></horizontal></scan>
            <range><max>6</max></range><noise><stddev>0.01</stddev></noise></ray><plugin name=\"p\" filename=\"libgazebo_ros_laser.so\"/></sensor>
          <sensor name=\"imu\" type=\"imu\"><imu><angular_velocity><x><noise><stddev>0.002</stddev></noise></x></angular_velocity></imu></sensor>
-         <sensor name=\"fix\" type=\"gps\"/><sensor name=\"touch\" type=\"contact\"/><sensor name=\"film\" type=\"camera\"/></gazebo>",
+         <sensor name=\"fix\" type=\"gps\"/><sensor name=\"touch\" type=\"contact\"/><sensor name=\"film\" type=\"thermal_camera\"/></gazebo>",
     );
     // The head has become part of the base, 1 m above its middle.
     assert!(!world.mechanism.bodies.iter().any(|body| body.name == "head"));
@@ -85,7 +85,10 @@ fn sensors_of_links_sit_where_their_links_went() {
     assert_eq!(sensor(&world, "fix").kind, DeviceKind::GnssSensor);
     assert_eq!(sensor(&world, "touch").kind, DeviceKind::ContactSensor);
     let told = told(&world);
-    assert!(told.contains("cart.urdf:6:") && told.contains("a sensor of the type 'camera' is left out"), "{told}");
+    assert!(
+        told.contains("cart.urdf:6:") && told.contains("a sensor of the type 'thermal_camera' is left out"),
+        "{told}"
+    );
     assert!(told.contains("the plugin of a sensor is left out"), "{told}");
 }
 

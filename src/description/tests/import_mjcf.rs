@@ -273,7 +273,7 @@ fn included_files_are_part_of_the_model_and_kept_with_the_run() {
         "<mujocoinclude><default><geom density=\"2000\"/></default></mujocoinclude>",
     )
     .unwrap();
-    let leg = "<x>\n <body name=\"leg\"><joint axis=\"1 0 0\"/>\n <geom type=\"box\" size=\"0.5 0.5 0.5\"/><camera pos=\"1 2\"/></body></x>";
+    let leg = "<x>\n <body name=\"leg\"><joint axis=\"1 0 0\"/>\n <geom type=\"box\" size=\"0.5 0.5 0.5\"/><light pos=\"1 2\"/></body></x>";
     fs::write(scratch.path().join("leg.xml"), leg).unwrap();
     let Document::Robot(world) = xml::read_any(&main).unwrap() else { panic!("a robot alone") };
     assert_eq!(body(&world, "leg").mass, 2000.0);

@@ -18,7 +18,12 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("rigid", &["fixed"]),
     ("weld", &["fixed"]),
     // Sensors.
-    ("camera_depth", &["ScannerSensor"]),
+    ("camera_depth", &["DepthCamera"]),
+    ("depth_camera", &["DepthCamera"]),
+    ("rgbd", &["RgbdCamera"]),
+    ("rgbd_camera", &["RgbdCamera"]),
+    ("segmentation_camera", &["SegmentationCamera"]),
+    ("wideanglecamera", &["Camera"]),
     ("gpu_lidar", &["ScannerSensor"]),
     ("gpu_ray", &["ScannerSensor"]),
     ("laser", &["ScannerSensor"]),

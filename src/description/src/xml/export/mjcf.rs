@@ -6,6 +6,7 @@ use simpartner_wire::signal::DeviceKind;
 
 use super::{
     super::{import::element::node, node::Node},
+    cameras,
     chain::{Chain, Step},
     filters, geoms, grounds,
     mjcf_element::{name_of, push, set_pose, z_up_vector},
@@ -229,6 +230,12 @@ fn devices(writer: &mut Writer, world: &World, bodies: &mut Node) -> (Node, Node
     for device in &world.devices {
         match &device.spec {
             DeviceSpec::Actuator(actuator) => add_actuator(writer, device, actuator, &mut actuators),
+            DeviceSpec::Sensor(sensor) if sensor.camera().is_some() => {
+                if let Mount::Body { body, pose } = sensor.mount {
+                    let owner = name_of(writer, body.index());
+                    add_to_body(bodies, &owner, cameras::camera_element(writer, device, sensor, &pose));
+                }
+            }
             DeviceSpec::Sensor(sensor) => {
                 let tags: &[&str] = match sensor.kind {
                     DeviceKind::PositionSensor => &["framepos"],
@@ -249,11 +256,7 @@ fn devices(writer: &mut Writer, world: &World, bodies: &mut Node) -> (Node, Node
                     let mut site = node("site", 0, &[("name", device.name.clone())]);
                     set_pose(&mut site, &pose);
                     let owner = name_of(writer, body.index());
-                    bodies.walk_mut(&mut |element| {
-                        let is_owner = element.name == "body"
-                            && element.attributes.iter().any(|given| given.name == "name" && given.value == owner);
-                        element.children.extend(is_owner.then(|| site.clone()));
-                    });
+                    add_to_body(bodies, &owner, Some(site));
                     for tag in tags {
                         let on = if tag.starts_with("frame") {
                             vec![("objtype", "site".to_owned()), ("objname", device.name.clone())]
@@ -268,6 +271,15 @@ fn devices(writer: &mut Writer, world: &World, bodies: &mut Node) -> (Node, Node
         }
     }
     (actuators, sensors)
+}
+
+/// Adds an element to the body of this name.
+fn add_to_body(bodies: &mut Node, owner: &str, element: Option<Node>) {
+    bodies.walk_mut(&mut |body| {
+        let is_owner =
+            body.name == "body" && body.attributes.iter().any(|given| given.name == "name" && given.value == owner);
+        body.children.extend(element.clone().filter(|_| is_owner));
+    });
 }
 
 /// One actuator for each coordinate of the joint.

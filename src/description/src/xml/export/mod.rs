@@ -8,6 +8,7 @@
 //! Bodies keep their frames. What a format does not have is told: where it stands in our file, what, and what it means
 //! there; a comment at the head of the file lists it.
 
+mod cameras;
 mod chain;
 mod filters;
 mod geoms;

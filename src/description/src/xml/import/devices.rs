@@ -4,7 +4,7 @@
 use super::{
     super::node::Node,
     element::{node, pose_element},
-    model::{Device, DriveKind, Model, Motion, Mount},
+    model::{Device, DriveKind, Model, Motion, Mount, Part},
     names::Names,
     text::UniqueNames,
 };
@@ -38,7 +38,9 @@ pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mu
         let own = drive.name.clone().unwrap_or_else(|| format!("{name}_motor"));
         robot.children.push(device("actuator", kind, own, drive.offset));
     }
-    for device in &model.devices {
+    // Cameras are the last, so that the other devices have the ports that they had before cameras were imported.
+    let (cameras, others): (Vec<&Device>, _) = model.devices.iter().partition(|device| device.kind.is_camera());
+    for device in others.into_iter().chain(cameras) {
         let (name, port) = (unique(device.name.clone()), port());
         robot.children.push(device_element(device, names, name, port));
     }
@@ -65,5 +67,7 @@ fn device_element(device: &Device, names: &Names, name: String, port: String) ->
         );
         element.children.push(node("noise", device.offset, &attributes));
     }
+    let part = |(name, attributes): &Part| node(name, device.offset, attributes);
+    element.children.extend(device.parts.iter().map(part));
     element
 }

@@ -33,7 +33,8 @@ impl Model {
 
     /// Merges a link into another one, in whose frame it has the given pose.
     fn absorb(&mut self, stays: usize, goes: usize, pose: &Pose, ends: &mut Ends) {
-        let Link { pose: placed, mass, solids, visuals, surface, filter, .. } = std::mem::take(&mut self.links[goes]);
+        let Link { pose: placed, mass, solids, visuals, surface, filter, class, .. } =
+            std::mem::take(&mut self.links[goes]);
         self.links[goes].is_merged = true;
         let link = &mut self.links[stays];
         let surface = surface.turned(pose);
@@ -54,6 +55,7 @@ impl Model {
             (Some(own), Some(other)) => Some([own[0] | other[0], own[1] | other[1]]),
             (own, other) => own.or(other),
         };
+        link.class = if link.class == 0 { class } else { link.class };
         let inverse = pose.inverse();
         let joints = std::mem::take(&mut ends.joints[goes]);
         for &end in &joints {

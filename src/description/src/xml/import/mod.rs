@@ -12,6 +12,7 @@
 //! | SDF | `sdf` | Gazebo, <http://sdformat.org/spec> |
 
 mod attributes;
+mod camera;
 mod devices;
 pub(super) mod element;
 mod finish;

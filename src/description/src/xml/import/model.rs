@@ -45,6 +45,8 @@ pub(super) struct Link {
     pub(super) surface: Surface,
     /// Collision category and mask, one bit each.
     pub(super) filter: Option<[u16; 2]>,
+    /// Class in images of segmentation; 0 without one.
+    pub(super) class: u16,
     /// True for a link that was merged into another one.
     pub(super) is_merged: bool,
 }
@@ -268,7 +270,12 @@ pub(super) struct Device {
     pub(super) attributes: Vec<(&'static str, String)>,
     /// Standard deviation of the noise of a quantity, or of all.
     pub(super) noise: Vec<Noise>,
+    /// Its other elements, in the order of our format.
+    pub(super) parts: Vec<Part>,
 }
+
+/// An element of a device without content: its name and its attributes.
+pub(super) type Part = (&'static str, Vec<(&'static str, String)>);
 
 /// Mount of a device.
 #[derive(Debug, Clone, Copy)]

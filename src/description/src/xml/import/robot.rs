@@ -76,7 +76,9 @@ pub(super) fn element(reading: &Reading, model: &Model, next_port: &mut u16) -> 
 
 /// A `<body>`, or an `<object>`.
 pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Node {
-    let mut body = node(tag, link.offset, &[("name", name.to_owned())]);
+    let class = Some(link.class).filter(|class| *class > 0).map(|class| ("class", class.to_string()));
+    let attributes: Vec<_> = [("name", name.to_owned())].into_iter().chain(class).collect();
+    let mut body = node(tag, link.offset, &attributes);
     let solids: Vec<(&Solid, Node)> =
         link.solids.iter().filter_map(|solid| Some((solid, shape(reading, solid, Purpose::Collision)?))).collect();
     let has_shape = !solids.is_empty();

@@ -98,8 +98,10 @@ impl Scene {
             let what = format!("'{one}' and '{other}' are told not to collide, and no joint connects them");
             reading.warn(apart.offset, what, "they collide here: only bodies of one robot can be kept apart".into());
         }
-        if let [only] = &mut scene.robots[..] {
-            only.name.clone_from(&scene.name);
+        let name = scene.name.clone();
+        let mut robots = scene.robots.iter_mut().filter(|robot| !robot.is_stand());
+        if let (Some(only), None) = (robots.next(), robots.next()) {
+            only.name = name;
         }
         scene
     }
@@ -107,7 +109,12 @@ impl Scene {
     /// True if a single `<robot>` can contain everything.
     pub(super) fn is_one_robot(&self) -> bool {
         let is_alone = self.ground.is_none() && self.terrain.is_none() && self.fixtures.is_empty();
-        self.robots.len() == 1 && is_alone && self.own_gravity().is_none()
+        self.moving_robots().count() == 1 && is_alone && self.own_gravity().is_none()
+    }
+
+    /// The robots without the stands of the world's cameras.
+    fn moving_robots(&self) -> impl Iterator<Item = &Model> {
+        self.robots.iter().filter(|robot| !robot.is_stand())
     }
 
     /// Gravity that is not the earth's, in whichever way that is rounded.
@@ -119,9 +126,10 @@ impl Scene {
 
     /// The robot of it, without the elements of a world.
     pub(super) fn robot(&self, reading: &Reading, first_port: u16) -> Option<Node> {
-        let [robot] = &self.robots[..] else {
-            let names: Vec<&str> = self.robots.iter().map(|robot| robot.name.as_str()).take(10).collect();
-            let message = format!("the file holds {} robots, not one: {}", self.robots.len(), names.join(", "));
+        let robots: Vec<&Model> = self.moving_robots().collect();
+        let &[robot] = &robots[..] else {
+            let names: Vec<&str> = robots.iter().map(|robot| robot.name.as_str()).take(10).collect();
+            let message = format!("the file holds {} robots, not one: {}", robots.len(), names.join(", "));
             let help = "import it as a world: without --robot, or as the world of a run";
             reading.problem_with_help(self.offset, message, help);
             return None;
@@ -129,6 +137,10 @@ impl Scene {
         if let Some(fixture) = self.fixtures.first() {
             let what = format!("{} fixed bodies beside the robot are left out", self.fixtures.len());
             reading.warn(fixture.offset, what, "import the file as a world to have them".into());
+        }
+        for camera in self.robots.iter().filter(|robot| robot.is_stand()).flat_map(|robot| &robot.devices) {
+            let what = format!("the camera '{}', which stands in the world, is left out", camera.name);
+            reading.warn(camera.offset, what, "import the file as a world to have it".into());
         }
         if let Some(gravity) = self.own_gravity() {
             let what = format!("the file's own gravity of {} m/s\u{b2} is left out", digits(gravity.length()));
@@ -250,6 +262,13 @@ impl Carried {
 }
 
 impl Model {
+    /// True if it only carries cameras of the world.
+    fn is_stand(&self) -> bool {
+        let [only] = &self.links[..] else { return false };
+        let is_bare = only.mass.is_none() && only.solids.is_empty() && only.visuals.is_empty();
+        only.is_fixed && is_bare && !self.devices.is_empty() && self.devices.iter().all(|one| one.kind.is_camera())
+    }
+
     /// The robot of these links, with the world if a joint connects it.
     fn part(&self, links: &[usize], carried: &Carried) -> Self {
         // Fixed bodies need no joint.

@@ -3,12 +3,16 @@
 //! | module | reads |
 //! |---|---|
 //! | `sensors` | `<sensor>` |
+//! | `cameras` | `<camera>` of a sensor: size, lens, noise |
+//! | `wide_angle` | the lenses of wide-angle cameras |
 //! | `plugins` | `<plugin>`: what drives joints, couples them, and measures or pushes links |
 //! | `surface` | friction, restitution and stiffness of contacts |
 
+mod cameras;
 mod plugins;
 mod sensors;
 mod surface;
+mod wide_angle;
 
 use std::collections::HashMap;
 
@@ -16,7 +20,7 @@ use bevy_math::DVec3;
 
 use super::{
     super::{node::Node, reading::Reading},
-    attributes::NUMBER_SPELLING,
+    attributes::{NUMBER_SPELLING, attribute},
     model::Model,
     omissions::Omissions,
 };
@@ -77,6 +81,14 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node) -> Option<
             None
         }
     }
+}
+
+/// The class that a plugin of a visual or a model gives to what a segmentation camera sees; `None` for other plugins.
+pub(super) fn label(reading: &Reading, plugin: &Node) -> Option<u16> {
+    let is_label = |name: &str| name.ends_with("::Label") || name.contains("label-system");
+    let names = ["name", "filename"].into_iter().filter_map(|name| attribute(plugin, name));
+    let given = names.filter(|name| is_label(name)).find_map(|_| number(reading, plugin, "label"))?;
+    (given.fract() == 0.0 && (1.0..=f64::from(u16::MAX)).contains(&given)).then_some(given as u16)
 }
 
 pub(super) fn is_true(text: &str) -> bool {

@@ -218,7 +218,8 @@ impl Gazebo<'_, '_, '_> {
         let attributes = rate.filter(|rate| *rate <= 1e6).map(|rate| ("rate", rate.to_string())).into_iter().collect();
         let name = attribute(node, "name").unwrap_or(kind.name()).to_owned();
         let noise = of.iter().filter_map(noise).collect();
-        self.model.devices.push(Device { kind, name, offset: node.offset, mount, attributes, noise });
+        let parts = Vec::new();
+        self.model.devices.push(Device { kind, name, offset: node.offset, mount, attributes, noise, parts });
     }
 
     /// Forces of Gazebo act at the centre of mass.

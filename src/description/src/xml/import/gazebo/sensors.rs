@@ -9,7 +9,9 @@ use super::{
         attributes::attribute,
         model::{Device, Motion, Mount, Noise},
     },
-    Gazebo, number, text,
+    Gazebo,
+    cameras::camera_kind,
+    number, text,
 };
 use crate::{
     text::{numbers::shorten, tree::child},
@@ -35,6 +37,9 @@ impl Gazebo<'_, '_, '_> {
     pub(in super::super) fn read_link_sensor(&mut self, node: &Node, link: usize, mut pose: Pose) {
         let kind = attribute(node, "type").unwrap_or_default();
         self.tell_plugins(node);
+        if let Some(kind) = camera_kind(kind) {
+            return self.read_cameras(node, kind, link, pose);
+        }
         let Some((_, ours)) = ON_LINKS.iter().find(|(theirs, _)| *theirs == kind) else {
             let what = format!("a sensor of the type '{}' is left out", shorten(kind));
             return self.notes.add(node.offset, what, worth_of(kind));
@@ -121,7 +126,8 @@ impl Gazebo<'_, '_, '_> {
         let rate = self.positive(node, "update_rate").filter(|rate| *rate <= 1e6);
         attributes.extend(rate.map(|rate| ("rate", rate.to_string())));
         let name = attribute(node, "name").unwrap_or("sensor").to_owned();
-        self.model.devices.push(Device { kind, name, offset: node.offset, mount, attributes, noise });
+        let parts = Vec::new();
+        self.model.devices.push(Device { kind, name, offset: node.offset, mount, attributes, noise, parts });
     }
 
     /// Sets the rays of a lidar, and returns the rotation of its frame: rays here fan out about z towards x.
@@ -182,7 +188,7 @@ impl Gazebo<'_, '_, '_> {
 }
 
 /// The sensor's frame in one that faces x with z up: rotated about z by an angle, z ahead and x to the left.
-fn x_ahead(angle: f64) -> Pose {
+pub(super) fn x_ahead(angle: f64) -> Pose {
     let turn = DMat3::from_cols(DVec3::Y, DVec3::Z, DVec3::X);
     Pose::from_xyz_rpy(DVec3::ZERO, DVec3::new(0.0, 0.0, angle)).then(&Pose::from_matrix(turn, DVec3::ZERO))
 }
@@ -190,17 +196,9 @@ fn x_ahead(angle: f64) -> Pose {
 /// Effect of leaving out a sensor that has no counterpart here.
 fn worth_of(kind: &str) -> &'static str {
     match kind {
-        "camera"
-        | "multicamera"
-        | "wideanglecamera"
-        | "logical_camera"
-        | "segmentation"
-        | "segmentation_camera"
-        | "boundingbox_camera"
-        | "thermal"
-        | "thermal_camera" => "nothing here makes images; a PoseSensor at its place tells a renderer where it is",
-        "depth" | "depth_camera" | "rgbd" | "rgbd_camera" => {
-            "nothing here makes images; a ScannerSensor with several layers measures the distances that it would"
+        "thermal" | "thermal_camera" => "temperatures are not simulated; a Camera makes images of colours",
+        "boundingbox" | "boundingbox_camera" | "logical_camera" => {
+            "a SegmentationCamera has the body in each of its pixels"
         }
         "wireless_receiver" | "wireless_transmitter" | "rfid" | "rfidtag" => "no waves are simulated",
         _ => "no sensor here reads that",

@@ -139,6 +139,7 @@ impl Mjcf<'_, '_> {
             mount: Mount::Link { link, pose },
             attributes: vec![("frame", "body".to_owned())],
             noise: Vec::new(),
+            parts: Vec::new(),
         });
     }
 

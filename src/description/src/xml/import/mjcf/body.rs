@@ -42,6 +42,7 @@ impl Mjcf<'_, '_> {
                 "geom" => self.read_world_geom(&part),
                 "site" => self.read_site(WORLD, &part),
                 "body" => self.read_body(WORLD, &part),
+                "camera" => self.read_camera(WORLD, &part),
                 _ => self.tell_part(&part),
             }
         }
@@ -138,6 +139,7 @@ impl Mjcf<'_, '_> {
             match part.node.name.as_str() {
                 "site" => self.read_site(link, part),
                 "body" => self.read_body(link, part),
+                "camera" => self.read_camera(link, part),
                 "geom" | "joint" | "freejoint" | "inertial" => {}
                 _ => self.tell_part(part),
             }
@@ -197,7 +199,7 @@ impl Mjcf<'_, '_> {
     fn tell_part(&self, part: &Part) {
         let name = part.node.name.as_str();
         let meaning = match name {
-            "camera" | "light" | "user" => return,
+            "light" | "user" => return,
             "composite" | "flexcomp" => "only rigid bodies are simulated",
             "attach" => "the model that it names is not there; include its file",
             "joint" | "freejoint" | "inertial" => "the world does not move",

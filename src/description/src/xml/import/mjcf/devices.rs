@@ -89,7 +89,15 @@ impl Mjcf<'_, '_> {
             let meaning = "no sensor here reads that; the log may have it";
             return self.notes.add(node.offset, format!("<{tag}> of <sensor> is left out"), meaning);
         };
-        self.model.devices.push(Device { kind, name, offset: node.offset, mount, attributes, noise: Vec::new() });
+        self.model.devices.push(Device {
+            kind,
+            name,
+            offset: node.offset,
+            mount,
+            attributes,
+            noise: Vec::new(),
+            parts: Vec::new(),
+        });
     }
 
     /// The link and pose of the object that a sensor is about.

@@ -13,7 +13,7 @@ use super::{
         attributes::attribute,
         finish::Finish,
         mass::MeshInertia,
-        model::{Form, Model},
+        model::{Device, Form, Model},
         omissions::Omissions,
         scene::{Ground, Terrain},
     },
@@ -50,6 +50,8 @@ pub(super) struct Mjcf<'r, 'a> {
     /// bodies of free ones.
     pub(super) joints: HashMap<String, usize>,
     pub(super) order: Vec<usize>,
+    /// Cameras, which become devices behind all others.
+    pub(super) cameras: Vec<Device>,
     pub(super) notes: Omissions,
 }
 

@@ -9,11 +9,12 @@
 //! | `geom`, `assets` | `<geom>`, `<inertial>`, `<mesh>`, `<hfield>`: shapes and masses |
 //! | `contacts` | `<contact>`, and how soft contacts are |
 //! | `relations` | `<equality>`, `<tendon>`, `<keyframe>` |
-//! | `actuators`, `devices` | `<actuator>`, `<sensor>` |
+//! | `actuators`, `devices`, `cameras` | `<actuator>`, `<sensor>`, `<camera>` |
 
 mod actuators;
 mod assets;
 mod body;
+mod cameras;
 mod compiler;
 mod contacts;
 mod defaults;
@@ -80,6 +81,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         colliders: HashMap::new(),
         joints: HashMap::new(),
         order: Vec::new(),
+        cameras: Vec::new(),
         notes: Omissions::default(),
     };
     mjcf.assets = mjcf.read_assets(&root);
@@ -90,6 +92,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
     mjcf.read_contacts(&root);
     mjcf.read_relations(&root);
     mjcf.read_devices(&root);
+    mjcf.mount_cameras();
     mjcf.read_keyframe(&root, options.keyframe.as_deref());
     let gravity = mjcf.read_options(&root);
     mjcf.tell_other_sections(&root);

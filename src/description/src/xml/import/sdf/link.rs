@@ -9,7 +9,7 @@ use super::{
     super::{
         attributes::attribute,
         finish::Finish,
-        gazebo::{friction_across, is_true, soft_contact},
+        gazebo::{friction_across, is_true, label, soft_contact},
         mass::extent,
         model::{Form, Link, MassOf, Solid, Surface},
         scene::Ground,
@@ -57,6 +57,13 @@ impl Sdf<'_, '_> {
         }
         for visual in node.children.iter().filter(|child| child.name == "visual") {
             link.visuals.extend(self.read_visual(visual, at(visual)));
+        }
+        let plugins = node.children.iter().filter(|child| child.name == "visual").flat_map(|visual| &visual.children);
+        let mut labels = plugins.filter(|child| child.name == "plugin").filter_map(|plugin| label(reading, plugin));
+        link.class = labels.next().unwrap_or_default();
+        if let Some(other) = labels.find(|label| *label != link.class) {
+            let what = format!("the label {other} of a visual is left out");
+            self.notes.add(node.offset, what, "all of a body has one class, that of its first visual with a label");
         }
         link.mass = self.read_mass(node, spread, at);
         let silent = |node: &Node| {
