@@ -75,7 +75,7 @@ export class CameraPanel {
   update(): void {
     if (!this.host.live()) {
       this.clear();
-      return this.fail("A recorded run has no images here. simpartner render RUN --at TIME makes one.");
+      return this.fail(`A recorded run has no images here. simpartner render RUN --camera ${fullName(this.device)} --at TIME makes one.`);
     }
     this.feed.wake();
   }
