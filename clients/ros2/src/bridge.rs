@@ -206,16 +206,16 @@ impl Session {
         let mut tasks = JoinSet::new();
         let ((command_sender, commands), (line_sender, lines)) = (channel(QUEUE_CAPACITY), channel(QUEUE_CAPACITY));
         let ports = control.robots().await?;
-        // Names that ROS defines take precedence over those of devices.
         let names: Vec<String> = ports.iter().map(|(name, _)| name.clone()).collect();
         let mut meshes = MeshServer::open(config.networks[0]).await?;
         let outputs = Outputs::open_topics(ros, &scene, &links, &names, config, &mut meshes)?;
         meshes.serve(&mut tasks);
-        let (source, commands_to) = (source.as_ref(), &command_sender);
+        let (source, taker) = (source.as_ref(), &command_sender);
         let mut robots = Vec::new();
         for (place, (name, _)) in ports.iter().enumerate() {
-            let (ros, scene, links, tasks) = (&mut *ros, &scene, &links, &mut tasks);
-            let mut builder = RobotBuilder { ros, scene, links, config, source, server, commands: commands_to, tasks };
+            let (ros, scene, links, tasks, missed) = (&mut *ros, &scene, &links, &mut tasks, &missed);
+            let mut builder =
+                RobotBuilder { ros, scene, links, config, source, server, missed, commands: taker, tasks };
             robots.push(builder.build(name, place).await?);
         }
         let truth = Truth::read(&control.request("TRUTH").await?, &scene)?;

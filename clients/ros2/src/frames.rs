@@ -6,6 +6,8 @@
 //! | [`Axes::YUp`] | our x | our -z | our y | the world, which becomes `map`, and robots in our own format |
 //! | [`Axes::ZUp`] | x | y | z | robots from URDF, whose links keep their frames |
 //! | [`Axes::Rays`] | our z | our x | our y | sensors that look along their z axis |
+//!
+//! The optical frames of cameras ([`Axes::Optical`]) have z forward, x right and y down.
 
 use bevy_math::{DQuat, DVec3};
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -19,6 +21,8 @@ pub enum Axes {
     ZUp,
     /// z forward, x left, y up.
     Rays,
+    /// The same, of which the frame in ROS is the optical frame of a camera.
+    Optical,
 }
 
 impl Axes {
@@ -28,6 +32,7 @@ impl Axes {
             Self::YUp => DVec3::new(ours.x, -ours.z, ours.y),
             Self::ZUp => ours,
             Self::Rays => DVec3::new(ours.z, ours.x, ours.y),
+            Self::Optical => DVec3::new(-ours.x, -ours.y, ours.z),
         }
     }
 
@@ -37,6 +42,7 @@ impl Axes {
             Self::YUp => DVec3::new(ros.x, ros.z, -ros.y),
             Self::ZUp => ros,
             Self::Rays => DVec3::new(ros.y, ros.z, ros.x),
+            Self::Optical => DVec3::new(-ros.x, -ros.y, ros.z),
         }
     }
 
@@ -46,6 +52,7 @@ impl Axes {
             Self::YUp => DQuat::from_xyzw(FRAC_1_SQRT_2, 0.0, 0.0, FRAC_1_SQRT_2),
             Self::ZUp => DQuat::IDENTITY,
             Self::Rays => DQuat::from_xyzw(0.5, 0.5, 0.5, 0.5),
+            Self::Optical => DQuat::from_xyzw(0.0, 0.0, 1.0, 0.0),
         }
     }
 }
@@ -94,7 +101,7 @@ impl Pose {
 mod tests {
     use super::*;
 
-    const ALL: [Axes; 3] = [Axes::YUp, Axes::ZUp, Axes::Rays];
+    const ALL: [Axes; 4] = [Axes::YUp, Axes::ZUp, Axes::Rays, Axes::Optical];
 
     #[track_caller]
     fn check(got: DVec3, expected: [f64; 3]) {
@@ -109,6 +116,18 @@ mod tests {
         check(Axes::YUp.vector(DVec3::Z), [0.0, -1.0, 0.0]);
         check(Axes::Rays.vector(DVec3::Z), [1.0, 0.0, 0.0]);
         check(Axes::Rays.vector(DVec3::Y), [0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn an_optical_frame_looks_along_z_with_y_down() {
+        check(Axes::Optical.vector(DVec3::Z), [0.0, 0.0, 1.0]);
+        check(Axes::Optical.vector(DVec3::Y), [0.0, -1.0, 0.0]);
+        // Left of the sensor is its x; right of an image is x.
+        check(Axes::Optical.vector(DVec3::X), [-1.0, 0.0, 0.0]);
+        // From the frame with x forward it is the rotation of REP 103, roll and yaw of -90 degrees.
+        let optical = Pose::IDENTITY.turned(Axes::Rays, Axes::Optical).rotation;
+        let expected = DQuat::from_xyzw(-0.5, 0.5, -0.5, 0.5);
+        assert!(optical.dot(expected).abs() > 1.0 - 1e-15, "{optical}");
     }
 
     #[test]

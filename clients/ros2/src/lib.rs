@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`bridge`], [`node`] | the loop from connection to connection; what stays when the world changes |
 //! | [`robot`], [`sensors`], [`actuators`] | a robot's topics; the table from device kinds to messages |
+//! | [`cameras`], [`images`], [`lens`] | the images of cameras, their calibrations and clouds of points |
 //! | [`links`], [`frames`], [`description`], [`mesh`] | frames, y up here and z up there; the URDF and its meshes |
 //! | [`services`], [`action`], [`placing`], [`spawning`], [`interfaces`] | `simulation_interfaces` |
 //! | [`scene`], [`link`] | what the server tells, and the connections to it |
@@ -13,12 +14,15 @@
 pub mod action;
 pub mod actuators;
 pub mod bridge;
+pub mod cameras;
 pub mod config;
 pub mod config_error;
 pub mod description;
 mod entities;
 pub mod frames;
+pub mod images;
 pub mod interfaces;
+pub mod lens;
 pub mod link;
 pub mod links;
 pub mod lockstep;

@@ -138,6 +138,18 @@ impl Reader {
     }
 }
 
+impl Reader {
+    /// So many bytes, which are no text.
+    ///
+    /// # Errors
+    /// When there are fewer.
+    pub async fn bytes(&mut self, count: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        self.0.read_exact(&mut bytes).await.context("the connection broke")?;
+        Ok(bytes)
+    }
+}
+
 impl Writer {
     /// Sends a line.
     ///

@@ -79,6 +79,15 @@ messages! {
             header: Header, height: u32, width: u32, fields: Vec<PointField>, is_bigendian: bool, point_step: u32,
             row_step: u32, data: Vec<u8>, is_dense: bool,
         }
+        Image {
+            header: Header, height: u32, width: u32, encoding: String, is_bigendian: u8, step: u32, data: Vec<u8>,
+        }
+        CompressedImage { header: Header, format: String, data: Vec<u8> }
+        RegionOfInterest { x_offset: u32, y_offset: u32, height: u32, width: u32, do_rectify: bool }
+        CameraInfo {
+            header: Header, height: u32, width: u32, distortion_model: String, d: Vec<f64>, k: [f64; 9], r: [f64; 9],
+            p: [f64; 12], binning_x: u32, binning_y: u32, roi: RegionOfInterest,
+        }
         NavSatStatus { status: i8, service: u16 }
         NavSatFix {
             header: Header, status: NavSatStatus, latitude: f64, longitude: f64, altitude: f64,

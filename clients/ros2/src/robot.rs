@@ -1,12 +1,13 @@
 //! A robot: its topics, its readings and its commands.
 
-use std::rc::Rc;
+use std::{cell::Cell, rc::Rc};
 
 use anyhow::{Result, bail};
 use tokio::{sync::mpsc::Sender, task::JoinSet};
 
 use crate::{
     actuators::{Actuator, Actuators, Drive, Interface},
+    cameras::{self, Camera},
     config::{Config, Source},
     frames::Axes,
     link::Server,
@@ -122,6 +123,8 @@ pub struct RobotBuilder<'a> {
     pub source: Option<&'a Source>,
     /// The server, which sends the states of actuators.
     pub server: &'a Server,
+    /// Number of images that were left out since the bridge was too slow.
+    pub missed: &'a Rc<Cell<u64>>,
     /// Queue of commands.
     pub commands: &'a Sender<Command>,
     /// The tasks that take them.
@@ -139,7 +142,7 @@ impl RobotBuilder<'_> {
         let topic = format!("{}/joint_states", naming.namespace);
         let joint_states: Publish<JointState> = Box::new(self.ros.publisher(&topic, Profile::Stream)?);
         let mut topics = vec![topic];
-        let (sensors, frames) = self.sensors(name, &naming, &mut topics)?;
+        let (sensors, frames) = self.sensors(name, &naming, &mut topics).await?;
         let actuators = self.actuators(name, &naming, place, &mut topics).await?;
         let joints = self.scene.joints.iter().enumerate();
         let own = |joint: &crate::scene::Joint| self.scene.bodies[joint.child].robot.as_deref() == Some(name);
@@ -158,7 +161,7 @@ impl RobotBuilder<'_> {
         })
     }
 
-    fn sensors(
+    async fn sensors(
         &mut self,
         robot: &str,
         naming: &Naming,
@@ -184,14 +187,21 @@ impl RobotBuilder<'_> {
             let mount = self.mount(device, naming, &frame, axes);
             let by_name = || self.ros.free_name(&format!("{}/{}", naming.namespace, snake_case(&device.name)));
             let topic = own.topic.unwrap_or_else(by_name);
+            let wanted = scene.steps_in(1.0 / own.rate_hz.unwrap_or(self.config.rate_hz));
             let publish = sensors::publisher(self.ros, &scene, device, &mount, &topic, profile)?;
-            if publish.is_some() {
+            if sensors::kind_of(device) == Some(Kind::Camera) {
+                let optical = format!("{frame}_optical_frame");
+                frames.push(SensorFrame { device: index, frame: optical.clone(), axes: Axes::Optical });
+                let every = ((wanted + device.interval_steps / 2) / device.interval_steps.max(1)).max(1);
+                let is_reliable = self.config.reliable_sensors;
+                let camera = Camera { device, frame: optical, topic, every, is_reliable };
+                topics.extend(cameras::open(&camera, self.ros, self.server, self.missed, self.tasks).await?);
+            } else if publish.is_some() {
                 topics.push(topic);
             }
             if device.body.is_some() {
                 frames.push(SensorFrame { device: index, frame, axes });
             }
-            let wanted = scene.steps_in(1.0 / own.rate_hz.unwrap_or(self.config.rate_hz));
             let joint = device.joint.filter(|_| sensors::kind_of(device) == Some(Kind::Joint));
             let interval = device.interval_steps.max(1);
             // As often as wanted, but no reading twice.

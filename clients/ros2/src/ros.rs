@@ -9,7 +9,7 @@ use ros2_client::{
     action::ActionServerQosPolicies,
     qos::{Durability, History, QosProfile, WhenFull},
 };
-use rustdds::{DomainParticipantBuilder, GUID, RTPSEntity};
+use rustdds::{DomainParticipantBuilder, GUID, QosPolicies, QosPolicyBuilder, RTPSEntity, TopicKind, policy};
 use serde::Deserialize;
 use tokio::time::sleep;
 
@@ -72,6 +72,42 @@ impl Services {
     }
 }
 
+/// Largest number of images that wait for a reliable reader. They are large; a reader that is slower misses some.
+const MAX_WAITING_IMAGES: i32 = 8;
+
+/// The delivery of images: as those of sensors, but with few that wait.
+fn qos_of_images(is_reliable: bool) -> QosPolicies {
+    let reliability = match is_reliable {
+        true => policy::Reliability::Reliable { max_blocking_time: rustdds::Duration::ZERO },
+        false => policy::Reliability::BestEffort,
+    };
+    QosPolicyBuilder::new()
+        .durability(policy::Durability::Volatile)
+        .reliability(reliability)
+        .history(policy::History::KeepLast { depth: 5 })
+        .resource_limits(policy::ResourceLimits {
+            max_samples: MAX_WAITING_IMAGES,
+            max_instances: 1,
+            max_samples_per_instance: MAX_WAITING_IMAGES,
+        })
+        .build()
+}
+
+/// The subscribers that a domain has on topics.
+#[derive(Clone)]
+pub struct Subscribers(Context);
+
+impl Subscribers {
+    /// True if somebody subscribes to one of these topics.
+    pub fn is_any_on(&self, topics: &[String]) -> bool {
+        let readers = self.0.domain_participant().discovered_readers();
+        readers.iter().any(|reader| {
+            let name = reader.subscription_topic_data.topic_name().strip_prefix("rt");
+            name.is_some_and(|name| topics.iter().any(|topic| topic == name))
+        })
+    }
+}
+
 /// A function that publishes a message.
 pub type Publish<M> = Box<dyn Fn(M)>;
 
@@ -86,6 +122,7 @@ pub struct Domain {
 /// A node of ROS.
 pub struct Ros {
     node: Node,
+    context: Context,
     services: Services,
     lost: Rc<Cell<u64>>,
     topics: HashSet<String>,
@@ -165,7 +202,13 @@ impl Domain {
         let options = NodeOptions::new().enable_rosout(false).start_parameter_services(false);
         let node =
             self.context.new_node(node_name, options).map_err(|error| anyhow!("cannot make a node: {error:?}"))?;
-        Ok(Ros { node, services: self.services, lost: Rc::clone(&self.lost), topics: HashSet::new() })
+        Ok(Ros {
+            node,
+            context: self.context.clone(),
+            services: self.services,
+            lost: Rc::clone(&self.lost),
+            topics: HashSet::new(),
+        })
     }
 }
 
@@ -182,7 +225,30 @@ impl Ros {
     pub fn publisher<M: RosMessage>(&mut self, topic: &str, profile: Profile) -> Result<impl Fn(M) + use<M>> {
         let qos = profile.qos();
         let topic = self.topic::<M>(topic, &qos)?;
-        let publisher: Publisher<M> = self.node.create_publisher(&topic, None).map_err(|error| anyhow!("{error:?}"))?;
+        self.publisher_on(&topic)
+    }
+
+    /// A function that publishes images on a topic. Images that a reader does not take in time are dropped.
+    ///
+    /// # Errors
+    /// The topic's name is not valid in ROS.
+    pub fn image_publisher<M: RosMessage>(&mut self, topic: &str, is_reliable: bool) -> Result<impl Fn(M) + use<M>> {
+        self.reserve_name(topic)?;
+        parse(topic)?;
+        let name = format!("rt{topic}");
+        let kind = format!("{}::msg::dds_::{}_", M::PACKAGE, type_name::<M>());
+        let participant = self.context.domain_participant();
+        let made = participant.create_topic(name, kind, &qos_of_images(is_reliable), TopicKind::NoKey);
+        self.publisher_on(&made.map_err(|error| anyhow!("the topic '{topic}': {error:?}"))?)
+    }
+
+    /// The subscribers of the node's domain.
+    pub fn subscribers(&self) -> Subscribers {
+        Subscribers(self.context.clone())
+    }
+
+    fn publisher_on<M: RosMessage>(&mut self, topic: &rustdds::Topic) -> Result<impl Fn(M) + use<M>> {
+        let publisher: Publisher<M> = self.node.create_publisher(topic, None).map_err(|error| anyhow!("{error:?}"))?;
         let lost = Rc::clone(&self.lost);
         Ok(move |message| {
             if publisher.publish(message).is_err() {
@@ -244,12 +310,18 @@ impl Ros {
         names.find(|name| !self.topics.contains(name)).unwrap_or_default()
     }
 
-    fn topic<M: RosMessage>(&mut self, name: &str, qos: &QosProfile) -> Result<rustdds::Topic> {
+    /// Takes a topic's name, which nobody else may have.
+    fn reserve_name(&mut self, name: &str) -> Result<()> {
         if !self.topics.insert(name.to_owned()) {
             bail!(ConfigError::new(format!(
                 "two topics would be called '{name}'; give one of them another name or namespace"
             )));
         }
+        Ok(())
+    }
+
+    fn topic<M: RosMessage>(&mut self, name: &str, qos: &QosProfile) -> Result<rustdds::Topic> {
+        self.reserve_name(name)?;
         let kind = MessageTypeName::new(M::PACKAGE, type_name::<M>());
         let topic = self.node.create_topic(&parse(name)?, kind, qos);
         topic.map_err(|error| anyhow!("the topic '{name}': {error:?}"))

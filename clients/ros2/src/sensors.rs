@@ -18,7 +18,7 @@ const NOT_MEASURED: f64 = -1.0;
 
 /// `sensor_msgs/PointField` FLOAT32, and its size in bytes.
 const FLOAT32: u8 = 7;
-const FLOAT32_SIZE: u32 = 4;
+pub(crate) const FLOAT32_SIZE: u32 = 4;
 
 /// `sensor_msgs/Range` INFRARED: a single ray, not a cone of sound.
 const INFRARED: u8 = 1;
@@ -52,6 +52,8 @@ pub enum Kind {
     Pressed,
     /// `std_msgs/Float64MultiArray`, all numbers: ROS has no message of a wheel in soil
     Numbers,
+    /// Images and what goes with them, on several topics: see [`crate::cameras`]
+    Camera,
     /// No topic of its own: its joint in `sensor_msgs/JointState`
     Joint,
 }
@@ -65,7 +67,7 @@ impl Kind {
             Self::Twist | Self::Wrench | Self::Joint => 6,
             Self::North => 4,
             Self::Point | Self::Accelerometer | Self::Gyroscope | Self::NavSatFix => 3,
-            Self::Range | Self::Scan | Self::Pressed | Self::Numbers => 1,
+            Self::Range | Self::Scan | Self::Pressed | Self::Numbers | Self::Camera => 1,
         }
     }
 }
@@ -82,6 +84,10 @@ pub const TABLE: &[(&str, Kind)] = &[
     ("CompassSensor", Kind::North),
     ("DistanceSensor", Kind::Range),
     ("ScannerSensor", Kind::Scan),
+    ("Camera", Kind::Camera),
+    ("DepthCamera", Kind::Camera),
+    ("SegmentationCamera", Kind::Camera),
+    ("RgbdCamera", Kind::Camera),
     ("ContactSensor", Kind::Wrench),
     ("ForceTorqueSensor", Kind::Wrench),
     ("BumperSensor", Kind::Pressed),
@@ -116,7 +122,7 @@ pub type Publish = Box<dyn Fn(&[f64], &Time)>;
 
 /// The axes of a sensor on links with these axes: a sensor that faces its z axis has its own.
 pub fn axes_of(device: &Device, links: Axes) -> Axes {
-    if device.rays.is_some() { Axes::Rays } else { links }
+    if device.rays.is_some() || kind_of(device) == Some(Kind::Camera) { Axes::Rays } else { links }
 }
 
 /// Opens the topic of a sensor. `None` for a kind without a message of its own.
@@ -133,7 +139,7 @@ pub fn publisher(
 ) -> Result<Option<Publish>> {
     let Mount { frame, axes } = mount.clone();
     Ok(match checked_kind(device)? {
-        None | Some(Kind::Joint) => None,
+        None | Some(Kind::Joint | Kind::Camera) => None,
         Some(Kind::Point) => Some(open(ros, topic, profile, move |v, stamp| PointStamped {
             header: Header::new(stamp, &frame),
             point: Axes::YUp.vector(vector(v)).into(),
@@ -291,6 +297,11 @@ fn angles(directions: &[DVec3]) -> [f64; 2] {
     [angle(first), (span + turns * std::f64::consts::TAU) / steps]
 }
 
+/// A number of a point in a cloud.
+pub(crate) fn point_field(index: u32, name: &str) -> PointField {
+    PointField { name: name.to_owned(), offset: index * FLOAT32_SIZE, datatype: FLOAT32, count: 1 }
+}
+
 /// The points that rays met; the others are not there.
 fn cloud(values: &[f64], directions: &[DVec3], range: f64, header: Header) -> PointCloud2 {
     let mut data = Vec::with_capacity(values.len() * 3 * FLOAT32_SIZE as usize);
@@ -299,18 +310,12 @@ fn cloud(values: &[f64], directions: &[DVec3], range: f64, header: Header) -> Po
             data.extend((coordinate as f32).to_le_bytes());
         }
     }
-    let field = |(index, name): (u32, &&str)| PointField {
-        name: (*name).to_owned(),
-        offset: index * FLOAT32_SIZE,
-        datatype: FLOAT32,
-        count: 1,
-    };
     let row_step = data.len() as u32;
     PointCloud2 {
         header,
         height: 1,
         width: row_step / (3 * FLOAT32_SIZE),
-        fields: (0..).zip(&["x", "y", "z"]).map(field).collect(),
+        fields: (0..).zip(["x", "y", "z"]).map(|(index, name)| point_field(index, name)).collect(),
         is_bigendian: false,
         point_step: 3 * FLOAT32_SIZE,
         row_step,
