@@ -72,9 +72,9 @@ impl Devices {
     pub fn holds(&mut self, condition: &Condition, is_last: bool) -> Result<bool> {
         let (sensor, source) = (sensor(condition), &condition.source);
         let place = self.fields[&sensor].iter().position(|field| *field == *condition.field);
-        let answer = self.ask(&sensor, "GET").with_context(|| source.to_string())?;
-        // `S step time v,v,...`
-        let numbers = answer.strip_prefix("S ").and_then(|sample| sample.split(' ').nth(2));
+        // `<v,v,...>`, which cameras answer as well: `GET` answers with their image.
+        let answer = self.ask(&sensor, "<>").with_context(|| source.to_string())?;
+        let numbers = answer.strip_prefix('<').and_then(|frame| frame.strip_suffix('>'));
         let number = numbers.zip(place).and_then(|(numbers, place)| numbers.split(',').nth(place)?.parse::<f64>().ok());
         let Some(reading) = number else { bail!("{source}: '{condition}': the sensor answers: {answer}") };
         let holds = condition.comparison.holds(reading, condition.bound);
