@@ -18,6 +18,7 @@ use crate::{
         RecordedRun,
         inquiry::{TABLES, Table},
     },
+    replay::recorded_seed,
 };
 
 /// Upper bound on step numbers: no run has more steps.
@@ -39,6 +40,9 @@ pub(super) struct ExportArguments {
     /// Tables to export, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tables: Vec<String>,
+    /// Make the images of all cameras from the logged poses, some milliseconds for each; only for mcap
+    #[arg(long)]
+    images: bool,
     #[command(flatten)]
     range: StepRange,
     /// Interval of the exported steps, in steps, or in simulated time as 0.1s; commands and events are always exported
@@ -80,6 +84,10 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<ExitStatus, CliError
     if every == 0 {
         return Err(CliError::Usage("--every: expected at least one step".into()));
     }
+    if arguments.images && !matches!(format, Format::Mcap) {
+        return Err(CliError::Usage("--images applies to mcap only".into()));
+    }
+    let images = if arguments.images { Some(recorded_seed(&mut inquiry, &run)?) } else { None };
     let order = Order {
         run: &run,
         format,
@@ -88,6 +96,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<ExitStatus, CliError
         tables: arguments.tables.iter().map(|name| table_named(name)).collect::<Result<_, _>>()?,
         steps: arguments.range.steps(&run)?,
         every,
+        images,
     };
     let mut bar = Bar::new();
     let exported = write(&mut inquiry, &order, &mut bar)?;

@@ -14,5 +14,5 @@ mod ruts;
 
 pub use error::ReplayError;
 pub use fork::{ForkCommands, ForkOptions, fork};
-pub use repeat::{Mismatch, Replay, ReplayReport};
+pub use repeat::{Mismatch, Replay, ReplayReport, recorded_seed};
 pub use ruts::RutRelief;

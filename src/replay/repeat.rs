@@ -312,3 +312,12 @@ fn load_config(run: &RecordedRun, texts: &SourceTexts, overrides: &[Override<'_>
     let path = format!("the properties of run {}", run.simulation_id);
     Ok(Config::load(Some(PropertiesFile { path: &path, text: &texts.properties }), [], overrides)?)
 }
+
+/// The seed of a logged run, which determines the noise of its sensors.
+///
+/// # Errors
+/// The log has no properties that can be read.
+pub fn recorded_seed(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<u64, ReplayError> {
+    let texts = SourceTexts::read(inquiry, run.simulation_id)?;
+    Ok(load_config(run, &texts, &[])?.simulation.seed)
+}

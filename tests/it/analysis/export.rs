@@ -2,12 +2,15 @@
 
 use std::{collections::BTreeMap, fs::File, path::Path};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use parquet::{
     file::reader::{FileReader, SerializedFileReader},
     record::Field,
 };
+use simpartner_model::{DeviceId, StepIndex};
+use simpartner_simulation::camera::CameraModel;
 
-use super::{BODIES, JOINTS, Logs, STEPS, python, python_has, text};
+use super::{BODIES, JOINTS, Logs, STEPS, python, python_has, simpartner, text};
 
 fn export(format: &str, output: &Path, more: &[&str]) -> String {
     let output = output.display().to_string();
@@ -207,4 +210,98 @@ with open('run.mcap', 'rb') as file:
         JOIN body b ON b.bodyID = p.bodyID WHERE b.name = 'FrontChassis' AND s.step % 100 = 0 ORDER BY s.step";
     let expected = Logs::shared().printed(&["query", "2", sql, "--format", "csv"]).replace(',', " ");
     assert_eq!(lines[1..], expected.lines().skip(1).collect::<Vec<_>>());
+}
+
+/// A post with two cameras that stand still, one of which sees a ball fall.
+const CAMERAS: &str = r#"<world name="cameras"><gravity y="-9.81"/>
+<object type="Body" name="Ball"><mass>1</mass><pose x="4" y="1"/><sphere radius="0.3"/></object>
+<object type="Body" name="Wall"><static>true</static><pose x="-4" y="1"/><box x="1" y="3" z="3"/></object>
+<robot file="post.xml" name="Post"/></world>"#;
+const POST: &str = r#"<robot name="Post"><body name="Base"><static>true</static><pose y="0.5"/><box x="0.2" y="1" z="0.2"/></body>
+<sensor type="Camera" name="Front" body="Base" port="0" rate="50" latency="0.01" width="32" height="24">
+  <pose x="0.2" pitch="1.5707963267948966"/></sensor>
+<sensor type="RgbdCamera" name="Back" body="Base" port="0" rate="20" width="32" height="24">
+  <pose x="-0.2" pitch="-1.5707963267948966"/><lens model="fisheye" focalX="20" k1="0.1"/>
+  <imageNoise standardDeviation="0.01" shot="0.1"/></sensor></robot>"#;
+
+/// Topic, time in ns and content of a message.
+type Message = (String, u64, serde_json::Value);
+
+/// Makes a run of this world, 0.2 s long, and exports it without images and with them.
+fn run_with_cameras(folder: &Path) -> [Vec<Message>; 2] {
+    let path = |name: &str| folder.join(name).display().to_string();
+    std::fs::write(path("world.xml"), CAMERAS).unwrap();
+    std::fs::write(path("post.xml"), POST).unwrap();
+    let (world, url, place) = (path("world.xml"), format!("sqlite:{}", path("run.db")), path("run.mcap"));
+    let call = |arguments: &[&str]| {
+        let output = simpartner(&[arguments, &["--database", &url]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    let seed = "simulation.seed=5";
+    call(&["run", "--world", &world, "--mode", "fast", "--duration", "0.2", "--set", seed, "--free-ports"]);
+    call(&["export", "1", "--format", "mcap", "--output", &place]);
+    let without = read_messages(&place);
+    call(&["export", "1", "--format", "mcap", "--output", &place, "--force", "--images"]);
+    [without, read_messages(&place)]
+}
+
+fn count_messages(messages: &[Message], topic: &str) -> usize {
+    messages.iter().filter(|(name, ..)| name.starts_with(topic)).count()
+}
+
+#[test]
+fn images_of_a_run_are_those_that_its_cameras_took() {
+    let folder = tempfile::tempdir().unwrap();
+    let [without, all] = run_with_cameras(folder.path());
+    assert_eq!(count_messages(&without, "/camera/"), 0);
+    // One in 20 ms, of which that of 0.2 s has not arrived by then; and one in 50 ms. No log has step 0.
+    let front = ["/camera/Post/Front/color", "/camera/Post/Front/calibration"].map(|topic| count_messages(&all, topic));
+    let back = ["/camera/Post/Back/color", "/camera/Post/Back/depth"].map(|topic| count_messages(&all, topic));
+    assert_eq!((front, back), ([9, 9], [4, 4]));
+    let world = simpartner_description::xml::read_world(&folder.path().join("world.xml")).unwrap();
+    let scene = simpartner_render::Scene::new(&world.mechanism).unwrap();
+    let poses: Vec<_> = world.mechanism.bodies.iter().map(|body| body.pose).collect();
+    let device = world.devices.iter().position(|device| device.name == "Back").unwrap();
+    let camera = CameraModel::new(&world, DeviceId::new(device), 5).unwrap().unwrap();
+    let mut of_ball = std::collections::BTreeSet::new();
+    for (topic, time, message) in &all {
+        if topic == "/camera/Post/Front/color" {
+            assert_eq!(time % 20_000_000, 0);
+            of_ball.insert(message["data"].to_string());
+        } else if topic == "/camera/Post/Back/color" || topic == "/camera/Post/Back/depth" {
+            // What it sees stands still; its noise is another in each step.
+            let images = camera.images(&scene, &poses, StepIndex(time / 1_000_000), 2).unwrap();
+            let image = images[usize::from(topic.ends_with("depth"))].png().unwrap();
+            assert_eq!(message["data"], BASE64_STANDARD.encode(image), "{topic} {time}");
+        }
+    }
+    // The ball falls by 16 cm before the last image, so no image is like another.
+    assert_eq!(of_ball.len(), 9);
+}
+
+#[test]
+fn images_have_a_calibration_and_a_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let [_, all] = run_with_cameras(folder.path());
+    let (_, time, calibration) = all.iter().find(|(topic, ..)| topic == "/camera/Post/Back/calibration").unwrap();
+    assert_eq!(calibration["timestamp"]["nsec"].as_u64(), Some(*time));
+    assert_eq!(calibration["distortion_model"], "kannala_brandt");
+    assert_eq!(calibration["D"], serde_json::json!([0.1, 0.0, 0.0, 0.0]));
+    assert_eq!(calibration["K"], serde_json::json!([20.0, 0.0, 15.5, 0.0, 20.0, 11.5, 0.0, 0.0, 1.0]));
+    let transforms = all.iter().filter(|(topic, ..)| topic == "/tf");
+    let frames = transforms.flat_map(|(_, _, message)| message["transforms"].as_array().unwrap());
+    let own: Vec<_> = frames.filter(|frame| frame["child_frame_id"] == calibration["frame_id"]).collect();
+    assert_eq!(own.len(), 1);
+    assert_eq!(own[0]["parent_frame_id"], "Post/Base");
+    let output = Logs::shared().call(&["export", "1", "--format", "csv", "--images"]);
+    assert_eq!((output.status.code(), text(&output.stderr).contains("--images applies to mcap only")), (Some(2), true));
+}
+
+/// The messages of a file.
+fn read_messages(place: &str) -> Vec<Message> {
+    let bytes = std::fs::read(place).unwrap();
+    let read = |message: mcap::Message<'_>| {
+        (message.channel.topic.clone(), message.log_time, serde_json::from_slice(&message.data).unwrap())
+    };
+    mcap::MessageStream::new(&bytes).unwrap().map(|message| read(message.unwrap())).collect()
 }

@@ -32,6 +32,9 @@ pub struct Order<'a> {
     pub steps: (u64, u64),
     /// Spacing of the exported steps: only multiples of this step are exported.
     pub every: u64,
+    /// For an MCAP file: the seed of the run if the images of its cameras are to be made, which takes some milliseconds
+    /// for each; `None` leaves them out.
+    pub images: Option<u64>,
 }
 
 /// Result of an export.

@@ -4,10 +4,12 @@
 //! - `/tf` has the frames of all bodies, and `/scene` their shapes, in schemas that Foxglove draws.
 //! - `/body/..` and `/joint/..` have plain numbers under their names, for plots.
 //! - `/device/..` has readings, in Foxglove's schemas where these exist (`readings`).
+//! - `/camera/..` has images of cameras and their calibrations, if they are wanted (`images`).
 //! - `/command` has the commands, and `/event` the events.
 //!
 //! The world's y axis points up, but a viewer's z axis does. So the frame `world` is rotated in a parent frame `map`.
 
+mod images;
 mod json;
 mod readings;
 mod scene;
@@ -28,7 +30,10 @@ use serde_json::json;
 use simpartner_description::{SourceFile, World, xml};
 use simpartner_wire::signal::EventKind;
 
-use self::readings::ReadingFormatter;
+use self::{
+    images::{CameraMessage, Cameras},
+    readings::ReadingFormatter,
+};
 use super::order::{Exported, Order};
 use crate::{AnalysisError, Progress, find_table, orientation, partial_output::PartialOutput};
 use simpartner_recorder::{
@@ -60,11 +65,16 @@ pub(super) fn export(
         BufWriter::with_capacity(super::table_writer::WRITE_BUFFER, output.create_file()?),
         options,
     )?;
-    let parts = name_components(&world, inquiry.components(order.run.simulation_id)?);
+    let components = inquiry.components(order.run.simulation_id)?;
+    let mut cameras = Cameras::of_order(inquiry, order, &world, &components)?;
+    let parts = name_components(&world, components);
     let (topics, channels) = (HashMap::new(), Vec::new());
     let mut file = McapWriter { writer, order, parts, topics, channels, pending: Vec::new(), texts: String::new() };
     let (from, to) = order.steps;
     file.write_scene(&world, from)?;
+    if let Some(cameras) = &cameras {
+        file.add_camera_message(cameras.optical_frames(order))?;
+    }
     let last = order.run.steps.map_or(from, |steps| steps.1).clamp(from, to);
     progress.begin("steps", last - from + 1);
     let mut start = from;
@@ -72,6 +82,11 @@ pub(super) fn export(
         progress.reach(start - from);
         // Commands and events after the last logged step belong to the last chunk.
         let end = inquiry.chunk_end(order.run.simulation_id, (start, to), STEPS_PER_CHUNK)?;
+        if let Some(cameras) = &mut cameras {
+            for message in cameras.messages_of_steps(inquiry, order, (start, end))? {
+                file.add_camera_message(message)?;
+            }
+        }
         file.write_chunk(inquiry, (start, end))?;
         start = end + 1;
     }
@@ -222,6 +237,12 @@ impl McapWriter<'_> {
         let start = self.texts.len();
         write(&mut self.texts);
         self.pending.push((step, channel, start..self.texts.len()));
+    }
+
+    fn add_camera_message(&mut self, message: CameraMessage) -> Result<(), AnalysisError> {
+        let channel = self.channel_of_topic(&message.topic, message.schema)?;
+        self.add_message(message.step, channel, |text| *text += &message.text);
+        Ok(())
     }
 
     /// Writes the messages of the present chunk in the order of time.

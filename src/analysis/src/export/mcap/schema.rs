@@ -40,6 +40,24 @@ pub(super) fn transforms() -> (String, Value) {
     (name.into(), object(name, json!({ "transforms": list(transform) })))
 }
 
+/// Schema of the images of cameras.
+pub(super) fn compressed_image() -> (String, Value) {
+    let text = || json!({ "type": "string" });
+    let name = "foxglove.CompressedImage";
+    let data = json!({ "type": "string", "contentEncoding": "base64" });
+    (name.into(), object(name, json!({ "timestamp": time(), "frame_id": text(), "data": data, "format": text() })))
+}
+
+/// Schema of the calibrations of cameras.
+pub(super) fn camera_calibration() -> (String, Value) {
+    let (text, whole) = (|| json!({ "type": "string" }), || json!({ "type": "integer", "minimum": 0 }));
+    let numbers = || list(json!({ "type": "number" }));
+    let name = "foxglove.CameraCalibration";
+    let properties = json!({ "timestamp": time(), "frame_id": text(), "width": whole(), "height": whole(),
+        "distortion_model": text(), "D": numbers(), "K": numbers(), "R": numbers(), "P": numbers() });
+    (name.into(), object(name, properties))
+}
+
 /// Schema of shapes of bodies.
 pub(super) fn scene() -> (String, Value) {
     let color = || numbers_of(&["r", "g", "b", "a"]);
