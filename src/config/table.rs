@@ -1,5 +1,4 @@
-//! The table of all settings. Parsing, the names of environment variables, error messages and `properties.toml` are
-//! derived from it.
+//! The table of all settings, from which parsing, names of environment variables and `properties.toml` are derived.
 
 pub(super) use super::setting_type::{RawValue, SettingType, SettingValue};
 
@@ -296,8 +295,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "images",
         SettingType::Word(&["none", "hash"]),
         "none",
-        "Images of cameras in the log. hash: an event with the hash of each image that a client is sent, which `replay` \
-         compares.",
+        "hash: the log has the hash of each image of a camera that a client is sent, and `replay` compares it.",
     ),
     setting(
         "log",

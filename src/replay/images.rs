@@ -18,7 +18,7 @@ use crate::{
 
 /// The images of a run with a hash in the log.
 pub(super) struct LoggedImages {
-    /// By the step that they are of: the camera and the hashes.
+    /// Camera and hashes of each image, by the step that it is of.
     expected: BTreeMap<StepIndex, Vec<(DeviceId, String)>>,
     scene: Option<Scene>,
     /// Number of images compared.
@@ -29,7 +29,7 @@ pub(super) struct LoggedImages {
 
 impl LoggedImages {
     /// Reads the hashes of a run.
-    pub(super) fn read(inquiry: &mut Inquiry, run: i64, simulation: &Simulation) -> Result<Self, ReplayError> {
+    pub(super) fn read_hashes(inquiry: &mut Inquiry, run: i64, simulation: &Simulation) -> Result<Self, ReplayError> {
         let table = Table::named("event").expect("the log has this table");
         let devices = simulation.layout().devices();
         let mut expected: BTreeMap<StepIndex, Vec<(DeviceId, String)>> = BTreeMap::new();
@@ -48,7 +48,7 @@ impl LoggedImages {
     }
 
     /// Makes the images of a step again, and compares them.
-    pub(super) fn compare(&mut self, simulation: &Simulation, record: &StepRecord) {
+    pub(super) fn compare_step(&mut self, simulation: &Simulation, record: &StepRecord) {
         let Some(images) = self.expected.remove(&record.step) else { return };
         for (camera, hashes) in images {
             let made = self.hashes_of(simulation, record, camera);

@@ -138,9 +138,9 @@ impl Replay {
         let first = self.simulation.step_index();
         let until = until.unwrap_or(self.provenance.last);
         self.check_has(until)?;
-        let mut images = LoggedImages::read(&mut self.inquiry, self.run.simulation_id, &self.simulation)?;
-        images.compare(&self.simulation, &self.simulation.observe());
-        let mismatch = self.advance(until, progress, |simulation, record| images.compare(simulation, record))?;
+        let mut images = LoggedImages::read_hashes(&mut self.inquiry, self.run.simulation_id, &self.simulation)?;
+        images.compare_step(&self.simulation, &self.simulation.observe());
+        let mismatch = self.advance(until, progress, |simulation, record| images.compare_step(simulation, record))?;
         let steps = self.simulation.step_index().0 - first.0;
         if steps > 0 && self.compared == 0 && mismatch.is_none() {
             return Err(ReplayError::NoHashes { run: self.run.simulation_id });

@@ -13,6 +13,7 @@ const LAYERS: &[(&str, u8)] = &[("config", 1), ("run", 2), ("replay", 3), ("cli"
 const RE_EXPORTED: &[&str] = &[
     "analysis",
     "benchmark",
+    "camera",
     "device",
     "draw",
     "grasp_batch",

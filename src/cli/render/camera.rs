@@ -15,7 +15,7 @@ use super::{
         exit::CliError,
         logged::{Bar, RunName},
     },
-    RenderArguments,
+    arguments::RenderArguments,
     image_files::ImageFiles,
     picture::thread_count,
 };
@@ -51,15 +51,15 @@ fn render_world(arguments: &RenderArguments, camera: &str) -> Result<PathBuf, Cl
     let describe = |spec| device::describe(spec, &world, Timestep::MILLISECOND);
     let devices: Vec<DeviceInfo> = world.devices.iter().map(describe).collect();
     // A world alone has the default seed.
-    let studio = Studio::of(&world, &devices, 0, camera)?;
+    let studio = Studio::of_world(&world, &devices, 0, camera)?;
     let poses: Vec<_> = world.mechanism.bodies.iter().map(|body| body.pose).collect();
     let images = studio.model.images(&studio.scene, &poses, StepIndex(0), thread_count());
     let images = images.map_err(|error| CliError::Input(error.to_string()))?;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let path = arguments.output.clone().unwrap_or_else(|| format!("{stem}.png").into());
-    let mut files = ImageFiles::single(&path, arguments.raw);
-    files.add(StepIndex(0), &images)?;
-    files.finish()
+    let mut files = ImageFiles::single_file(&path, arguments.raw);
+    files.add_images(StepIndex(0), &images)?;
+    files.finish_files()
 }
 
 /// The image that had arrived by --at, or all that arrive from then to --until. The run is repeated.
@@ -72,7 +72,7 @@ fn render_run(arguments: &RenderArguments, name: &RunName, camera: &str) -> Resu
     let until = arguments.until.or(arguments.at).map_or(last, step_of);
     let studio = {
         let (world, layout) = (replay.simulation().world(), replay.simulation().layout());
-        Studio::of(world, layout.devices(), layout.seed(), camera)?
+        Studio::of_world(world, layout.devices(), layout.seed(), camera)?
     };
     let is_single = arguments.until.is_none() && arguments.at.is_some();
     // An image that has arrived by then may be of any step before.
@@ -84,8 +84,8 @@ fn render_run(arguments: &RenderArguments, name: &RunName, camera: &str) -> Resu
     let rate =
         1.0 / (timestep.seconds() * replay.simulation().layout().device_info(studio.device).interval_steps as f64);
     let mut files = match is_single {
-        true => ImageFiles::single(&path, arguments.raw),
-        false => ImageFiles::many(&path, arguments.raw, rate)?,
+        true => ImageFiles::single_file(&path, arguments.raw),
+        false => ImageFiles::many_files(&path, arguments.raw, rate)?,
     };
     let (mut expected, mut newest, mut problem) = (Arrivals::default(), None, None);
     replay.visit_steps(until, &mut Bar::new(), |simulation, record| {
@@ -105,12 +105,12 @@ fn render_run(arguments: &RenderArguments, name: &RunName, camera: &str) -> Resu
     }
     match problem {
         Some(problem) => Err(problem),
-        None => files.finish(),
+        None => files.finish_files(),
     }
 }
 
 impl Studio {
-    fn of(world: &World, devices: &[DeviceInfo], seed: u64, camera: &str) -> Result<Self, CliError> {
+    fn of_world(world: &World, devices: &[DeviceInfo], seed: u64, camera: &str) -> Result<Self, CliError> {
         let full_name = |info: &DeviceInfo| format!("{}/{}", info.robot, info.name);
         let cameras = || devices.iter().enumerate().filter(|(_, info)| info.kind.is_camera());
         let fits = |info: &DeviceInfo| full_name(info) == camera || info.name == camera;
@@ -138,6 +138,6 @@ impl Studio {
     fn add_image(&self, files: &mut ImageFiles, simulation: &Simulation, arrival: &Arrival) -> Result<(), CliError> {
         let layout = simulation.layout();
         let images = self.model.images_from(&arrival.source, &self.scene, layout, thread_count());
-        files.add(arrival.step, &images.map_err(CliError::Input)?)
+        files.add_images(arrival.step, &images.map_err(CliError::Input)?)
     }
 }

@@ -13,7 +13,7 @@ use simpartner_terminal::output::line;
 use super::{super::exit::CliError, picture::not_written};
 use crate::camera::{CameraImage, chained_hash};
 
-/// Where images of a camera are written.
+/// The files for images of a camera.
 pub(super) struct ImageFiles {
     path: PathBuf,
     form: Form,
@@ -32,25 +32,25 @@ enum Form {
 }
 
 impl ImageFiles {
-    pub(super) fn single(path: &Path, raw: bool) -> Self {
-        Self::new(path, Form::Single { raw })
+    pub(super) fn single_file(path: &Path, raw: bool) -> Self {
+        Self::with_form(path, Form::Single { raw })
     }
 
     /// A folder, or a video if the path ends with `.y4m`. `fps` is the camera's rate.
-    pub(super) fn many(path: &Path, raw: bool, fps: f64) -> Result<Self, CliError> {
+    pub(super) fn many_files(path: &Path, raw: bool, fps: f64) -> Result<Self, CliError> {
         if path.extension().is_some_and(|extension| extension == "y4m") {
-            return Ok(Self::new(path, Form::Video { fps, file: None }));
+            return Ok(Self::with_form(path, Form::Video { fps, file: None }));
         }
         std::fs::create_dir_all(path).map_err(|error| not_written(path, &error))?;
-        Ok(Self::new(path, Form::Folder { raw }))
+        Ok(Self::with_form(path, Form::Folder { raw }))
     }
 
-    fn new(path: &Path, form: Form) -> Self {
+    fn with_form(path: &Path, form: Form) -> Self {
         Self { path: path.to_owned(), form, count: 0, hash: 0 }
     }
 
     /// Adds the images of a step.
-    pub(super) fn add(&mut self, step: StepIndex, images: &[CameraImage]) -> Result<(), CliError> {
+    pub(super) fn add_images(&mut self, step: StepIndex, images: &[CameraImage]) -> Result<(), CliError> {
         self.count += 1;
         self.hash = chained_hash(self.hash, images);
         for (index, image) in images.iter().enumerate() {
@@ -81,7 +81,7 @@ impl ImageFiles {
     }
 
     /// Ends the files, and prints the number of images and the hash of all.
-    pub(super) fn finish(self) -> Result<PathBuf, CliError> {
+    pub(super) fn finish_files(self) -> Result<PathBuf, CliError> {
         if self.count == 0 {
             return Err(CliError::Usage("no image of this camera arrives in this time".into()));
         }

@@ -360,7 +360,7 @@ fn port(world: &World, name: &str) -> u16 {
     world.devices.iter().find(|device| device.name == name).expect("a device").port.number()
 }
 
-/// What `convert` writes for MuJoCo is read again as the same cameras.
+/// The cameras that `convert` writes for MuJoCo are read again as the same cameras.
 #[test]
 fn mjcf_exports_keep_cameras() {
     let text = "<robot name=\"r\"><body name=\"b\"><mass>1</mass><sphere radius=\"0.1\"/></body>

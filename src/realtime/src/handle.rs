@@ -307,7 +307,7 @@ impl Handle {
 
     /// Sets the receiver of records with images. A second call has no effect.
     pub fn set_image_sink(&self, sink: Arc<dyn ImageSink>) {
-        self.shared.images.set(sink);
+        self.shared.images.set_sink(sink);
     }
 
     /// True while steps have deadlines.

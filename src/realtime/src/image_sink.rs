@@ -1,4 +1,4 @@
-//! The receiver of records with images: whoever makes the images of cameras.
+//! The receiver of records with images, which makes the images of cameras.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +10,7 @@ use simpartner_wire::signal::StepRecord;
 /// waits while it [is full](Self::is_full), so that it gets every record.
 pub trait ImageSink: Send + Sync + std::fmt::Debug {
     /// Takes a record, without waiting. `has_deadlines` is true while steps have deadlines.
-    fn take(&self, record: &Arc<StepRecord>, has_deadlines: bool);
+    fn take_record(&self, record: &Arc<StepRecord>, has_deadlines: bool);
 
     /// True while the clock has to wait before it makes another step without a deadline.
     fn is_full(&self) -> bool;
@@ -21,17 +21,17 @@ pub trait ImageSink: Send + Sync + std::fmt::Debug {
 pub(super) struct ImageSinkSlot(OnceLock<Arc<dyn ImageSink>>);
 
 impl ImageSinkSlot {
-    pub(super) fn set(&self, sink: Arc<dyn ImageSink>) {
+    pub(super) fn set_sink(&self, sink: Arc<dyn ImageSink>) {
         // A second sink has no effect.
         let _ = self.0.set(sink);
     }
 
     /// Passes on a record, if a camera has taken an image or one has arrived.
-    pub(super) fn offer(&self, record: &Arc<StepRecord>, has_deadlines: bool) {
+    pub(super) fn offer_record(&self, record: &Arc<StepRecord>, has_deadlines: bool) {
         if (!record.exposed.is_empty() || !record.arrived.is_empty())
             && let Some(sink) = self.0.get()
         {
-            sink.take(record, has_deadlines);
+            sink.take_record(record, has_deadlines);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The physics loop: computes the simulation's steps on time and answers requests between them.
 //!
-//! `intake`, `members` and `records` hold further parts of [`PhysicsLoop`]'s `impl`: each uses the loop's fields, and the
-//! loop calls their methods. They are one state machine in four files.
+//! `intake`, `members` and `records` hold further parts of [`PhysicsLoop`]'s `impl`: each uses the loop's fields, and
+//! the loop calls their methods. They are one state machine in four files.
 
 mod exchange;
 mod intake;

@@ -235,23 +235,17 @@ pub struct BackgroundNiceness {
 }
 
 impl BackgroundNiceness {
-    /// The niceness for threads that the calling thread would start.
-    pub fn new() -> Self {
+    /// The niceness of the calling thread, raised.
+    pub fn of_this_thread() -> Self {
         Self { raised: (os::niceness() + NICENESS_REDUCTION).min(19) }
     }
 
-    /// Raises the niceness of the calling thread. A fast run sets the niceness of all threads when it ends, so this is to
-    /// be called before each piece of work.
+    /// Raises the niceness of the calling thread. A fast run sets the niceness of all threads when it ends, so this is
+    /// to be called before each piece of work.
     pub fn apply(&self) {
         if os::niceness() < self.raised {
             os::set_thread_niceness(self.raised);
         }
-    }
-}
-
-impl Default for BackgroundNiceness {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

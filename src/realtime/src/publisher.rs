@@ -147,7 +147,7 @@ impl PublisherLoop {
         let is_step = shared.is_step;
         if is_step {
             // First the images, so that a client that has read of an image gets it when it asks.
-            run.images.offer(&shared, run.is_paced());
+            run.images.offer_record(&shared, run.is_paced());
             self.published.records.publish(Arc::clone(&shared));
         }
         self.queues.count_published();
@@ -248,7 +248,7 @@ impl RecordSender {
         self.flush();
         let state = Arc::new(state);
         // The clock stands still meanwhile.
-        self.shared.images.offer(&state, false);
+        self.shared.images.offer_record(&state, false);
         self.published.publish(state);
     }
 }

@@ -5,7 +5,7 @@ use jpeg_encoder::{ColorType, Encoder, EncodingError};
 use crate::image::{ColorImage, Image};
 
 /// Quality of the files, 1 to 100: that of common cameras, 1 to 2 bits for each pixel.
-const QUALITY: u8 = 90;
+const JPEG_QUALITY: u8 = 90;
 
 /// A colour image as JPEG.
 ///
@@ -27,6 +27,6 @@ fn encode_jpeg(size: [usize; 2], bytes: &[u8], color: ColorType) -> Result<Vec<u
     let refuse = |error: EncodingError| format!("the JPEG file cannot be written: {error}");
     let [width, height] = size.map(|side| u16::try_from(side).unwrap_or_default());
     let mut file = Vec::new();
-    Encoder::new(&mut file, QUALITY).encode(bytes, width, height, color).map_err(refuse)?;
+    Encoder::new(&mut file, JPEG_QUALITY).encode(bytes, width, height, color).map_err(refuse)?;
     Ok(file)
 }

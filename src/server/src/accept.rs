@@ -126,7 +126,8 @@ async fn serve_endpoint(
             let port = served.devices[id.index()].address.port();
             let session = DeviceSession::new(Arc::clone(&layout), board, timestep, id, client, port);
             if layout.device_info(id).kind.is_camera() {
-                return cameras::serve(connection, CameraSession::new(session), served, number, client, first).await;
+                return cameras::serve_camera(connection, CameraSession::new(session), served, number, client, first)
+                    .await;
             }
             device::serve(connection, session, served, client, first).await
         }

@@ -24,7 +24,7 @@ use tokio::{
 
 use super::{
     accept, bind,
-    cameras::{Cameras, Work},
+    cameras::{Cameras, Work, start_studio},
     connections::Connections,
     descriptors,
     endpoint::Endpoint,
@@ -82,7 +82,7 @@ impl Server {
         let board = CommandBoard::new(&layout);
         let start = Arc::new(Served::new(Arc::clone(&layout), board, bound.ports, None));
         let (opened, newly_opened) = mpsc::unbounded_channel();
-        let (cameras, images) = Cameras::new();
+        let (cameras, images) = Cameras::with_queue();
         let shared = Shared {
             control_address: bound.control_address,
             served: RwLock::new([Arc::clone(&start)].into()),
@@ -173,7 +173,7 @@ impl Server {
     /// Serves all ports until `stop` is sent or dropped, and returns when the last connection is closed.
     pub async fn run(mut self, mut stop: oneshot::Receiver<()>) {
         let (closing, closed) = watch::channel(false);
-        if let Err(error) = self.shared.cameras.start(self.images, &self.shared) {
+        if let Err(error) = start_studio(&self.shared, self.images) {
             tracing::warn!("cameras have no images: the thread that makes them cannot be started: {error}");
         }
         let mut endpoints = JoinSet::new();
@@ -202,7 +202,7 @@ impl Server {
             }
         }
         closing.send_replace(true);
-        self.shared.cameras.stop();
+        self.shared.cameras.end_studio();
         while endpoints.join_next().await.is_some() {}
     }
 }

@@ -3,7 +3,6 @@
 use simpartner_wire::signal::{CameraOptics, DeviceKind, Lens};
 
 use super::{
-    device::article,
     node::Node,
     reading::{Reading, is_given},
 };
@@ -13,27 +12,28 @@ use crate::{
 };
 
 /// Reads the images of a sensor; the defaults for one that is no camera.
-pub(super) fn camera(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Camera> {
+pub(super) fn read_camera(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Camera> {
     if !kind.is_camera() {
-        for misplaced in ["lens", "imageNoise"].into_iter().filter_map(|tag| child(node, tag)) {
-            let message = format!("{} {kind} has no <{}>", article(kind), misplaced.name);
+        if let Some(misplaced) = ["lens", "imageNoise"].into_iter().find_map(|tag| child(node, tag)) {
+            let message = format!("{} {kind} has no <{}>", kind.article(), misplaced.name);
             reading.problem_with_help(misplaced.offset, message, "cameras have it");
             return None;
         }
         return Some(Camera::default());
     }
-    let optics = optics(reading, node)?;
+    let optics = read_optics(reading, node)?;
     if optics.far <= optics.near {
         let message = format!("the camera sees from {} m to {} m", optics.near, optics.far);
         let place = reading.attribute_offset(node, if is_given(node, "far") { "far" } else { "near" });
         reading.problem_with_help(place, message, "far is larger than near");
         return None;
     }
-    let noise = child(node, "imageNoise").map_or(Some(ImageNoise::default()), |given| noise(reading, given, kind))?;
+    let noise =
+        child(node, "imageNoise").map_or(Some(ImageNoise::default()), |given| read_noise(reading, given, kind))?;
     Some(Camera { optics, samples_per_side: reading.attribute_whole(node, "samples")? as u32, noise })
 }
 
-fn optics(reading: &Reading, node: &Node) -> Option<CameraOptics> {
+fn read_optics(reading: &Reading, node: &Node) -> Option<CameraOptics> {
     let size = [reading.attribute_whole(node, "width")? as u32, reading.attribute_whole(node, "height")? as u32];
     let pinhole = CameraOptics {
         near: reading.attribute_real(node, "near")?,
@@ -62,12 +62,12 @@ fn optics(reading: &Reading, node: &Node) -> Option<CameraOptics> {
     Some(CameraOptics {
         focal: [fx, number("focalY")?.unwrap_or(fx)],
         principal_point: [number("principalX")?.unwrap_or(cx), number("principalY")?.unwrap_or(cy)],
-        lens: lens(reading, given)?,
+        lens: read_lens(reading, given)?,
         ..pinhole
     })
 }
 
-fn lens(reading: &Reading, node: &Node) -> Option<Lens> {
+fn read_lens(reading: &Reading, node: &Node) -> Option<Lens> {
     let coefficient = |name: &str| reading.attribute_real(node, name);
     let model = reading.attribute_text(node, "model")?;
     let known: &[&str] = match model {
@@ -95,7 +95,7 @@ fn lens(reading: &Reading, node: &Node) -> Option<Lens> {
     })
 }
 
-fn noise(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<ImageNoise> {
+fn read_noise(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<ImageNoise> {
     if kind == DeviceKind::SegmentationCamera {
         reading.problem(node.offset, "a SegmentationCamera has no noise: its values are numbers of bodies");
         return None;

@@ -8,7 +8,7 @@ use simpartner_wire::signal::{DeviceKind, MountedOn, NoiseLaw, Port};
 
 use super::{
     body::{optional_pose, vector},
-    camera::camera,
+    camera::read_camera,
     mechanism_parts::MechanismParts,
     name_table::NameTable,
     node::Node,
@@ -102,17 +102,17 @@ fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
             continue;
         }
         let why = match name {
-            "body" if kind.is_actuator() => format!("{} {kind} drives a joint", article(kind)),
-            "body" => format!("{} {kind} reads a joint", article(kind)),
-            "joint" => format!("{} {kind} sits on a body", article(kind)),
-            "latency" | "dropout" => format!("{} {kind} reads nothing", article(kind)),
+            "body" if kind.is_actuator() => format!("{} {kind} drives a joint", kind.article()),
+            "body" => format!("{} {kind} reads a joint", kind.article()),
+            "joint" => format!("{} {kind} sits on a body", kind.article()),
+            "latency" | "dropout" => format!("{} {kind} reads nothing", kind.article()),
             _ => only(&owners),
         };
         refuse(attribute.offset, name, why);
         return None;
     }
     if let Some(word) = reading.attribute_text(node, "frame").filter(|word| !frames.contains(word)) {
-        let message = format!("{} {kind} cannot read in the frame '{word}'", article(kind));
+        let message = format!("{} {kind} cannot read in the frame '{word}'", kind.article());
         reading.problem_with_help(
             reading.attribute_offset(node, "frame"),
             message,
@@ -125,16 +125,12 @@ fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
 
 /// "only a ScannerSensor has it", or all that have.
 fn only(owners: &[DeviceKind]) -> String {
-    let named: Vec<String> = owners.iter().map(|kind| format!("{} {kind}", article(*kind))).collect();
+    let named: Vec<String> = owners.iter().map(|kind| format!("{} {kind}", kind.article())).collect();
     match &named[..] {
         [one] => format!("only {one} has it"),
         [first @ .., last] => format!("only {} and {last} have it", first.join(", ")),
         [] => "no type has it".into(),
     }
-}
-
-pub(super) fn article(kind: DeviceKind) -> &'static str {
-    if kind.name().starts_with(['A', 'E', 'I']) { "an" } else { "a" }
 }
 
 fn mount(reading: &Reading, node: &Node, parts: &MechanismParts, kind: DeviceKind) -> Option<Mount> {
@@ -151,7 +147,7 @@ fn mount(reading: &Reading, node: &Node, parts: &MechanismParts, kind: DeviceKin
         return Some(Mount::Body { body: BodyId::new(index), pose: optional_pose(reading, node)? });
     }
     if let Some(pose) = child(node, "pose") {
-        reading.problem(pose.offset, format!("{} {kind} has no <pose>: it reads a joint", article(kind)));
+        reading.problem(pose.offset, format!("{} {kind} has no <pose>: it reads a joint", kind.article()));
         return None;
     }
     Some(Mount::Joint(JointId::new(index)))
@@ -164,7 +160,7 @@ fn options(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<SensorOpt
         frame: frame.unwrap_or(SensorOptions::of(kind).frame),
         rays: rays(reading, node)?,
         threshold: reading.attribute_real(node, "threshold")?,
-        camera: camera(reading, node, kind)?,
+        camera: read_camera(reading, node, kind)?,
     })
 }
 
@@ -186,8 +182,8 @@ fn noise(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Vec<Noise>>
             .collect();
         if meant.is_empty() {
             let message = match of {
-                Some(name) => format!("{} {kind} has no quantity '{name}' that can be noisy", article(kind)),
-                None => format!("{} {kind} has nothing that can be noisy", article(kind)),
+                Some(name) => format!("{} {kind} has no quantity '{name}' that can be noisy", kind.article()),
+                None => format!("{} {kind} has nothing that can be noisy", kind.article()),
             };
             let names: Vec<&str> = (0..quantities.len()).filter(|&i| noisy(i)).map(|i| quantities[i].name).collect();
             match names.is_empty() {
@@ -242,7 +238,7 @@ fn actuator(reading: &Reading, node: &Node, parts: &mut MechanismParts) -> Optio
     let watchdog = watchdog(reading, node)?;
     for tag in ["motor", "force", "torque"] {
         if let Some(misplaced) = child(node, tag).filter(|_| (tag == "motor") == matches!(mount, Mount::Body { .. })) {
-            reading.problem(misplaced.offset, format!("{} {kind} has no <{tag}>", article(kind)));
+            reading.problem(misplaced.offset, format!("{} {kind} has no <{tag}>", kind.article()));
             return None;
         }
     }

@@ -7,8 +7,8 @@ use simpartner_wire::signal::StepRecord;
 use super::PhysicsLoop;
 use crate::os;
 
-/// Interval at which the clock checks for an empty record, and for room for images: a few steps, so that it resumes soon
-/// and answers requests.
+/// Interval at which the clock checks for an empty record, and for room for images: a few steps, so that it resumes
+/// soon and answers requests.
 const RING_CHECK: Duration = Duration::from_millis(1);
 
 impl PhysicsLoop {

@@ -21,7 +21,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn new(number: u64, step: StepIndex, timestep: Timestep, images: Vec<CameraImage>) -> Self {
+    pub(super) fn of_images(number: u64, step: StepIndex, timestep: Timestep, images: Vec<CameraImage>) -> Self {
         Self { number, step, timestep, images, files: OnceLock::new() }
     }
 
@@ -35,13 +35,13 @@ impl Frame {
     }
 
     /// The images as PNG files. The first call takes some milliseconds.
-    pub(crate) fn files(&self) -> Result<&[Arc<[u8]>], String> {
+    pub(crate) fn png_files(&self) -> Result<&[Arc<[u8]>], String> {
         let encode = || self.images.iter().map(|image| Ok(image.png().map_err(|error| error.to_string())?.into()));
         self.files.get_or_init(|| encode().collect()).as_deref().map_err(Clone::clone)
     }
 
-    /// What a client is sent: for each image a header, and the image in this form.
-    pub(super) fn message(&self, form: ImageForm, dropped: u64) -> Result<Vec<u8>, String> {
+    /// The message to a client: for each image a header, and the image in this form.
+    pub(super) fn message_in(&self, form: ImageForm, dropped: u64) -> Result<Vec<u8>, String> {
         let mut message = Vec::new();
         for (index, image) in self.images.iter().enumerate() {
             let header = |bytes| image_header(self.step, self.timestep, image.size(), image.encoding(), bytes, dropped);
@@ -52,7 +52,7 @@ impl Frame {
                     message.extend_from_slice(&bytes);
                 }
                 ImageForm::Text => {
-                    let file = &self.files()?[index];
+                    let file = &self.png_files()?[index];
                     message.extend_from_slice(header(file.len()).as_bytes());
                     message.extend_from_slice(STANDARD.encode(file).as_bytes());
                     message.push(b'\n');

@@ -1,4 +1,4 @@
-//! Where the images of a camera come out: its subscribers, each with a queue.
+//! The outlet of a camera's images: its subscribers, each with a queue.
 
 use std::{
     collections::VecDeque,
@@ -8,15 +8,15 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::Frame;
+use super::frame::Frame;
 
-/// Largest memory of a subscriber's queue, bytes: some 30 images of 640 x 480 pixels. The queue may always hold one image.
+/// Largest memory of a subscriber's queue, bytes: some 30 images of 640 x 480 pixels. It may always hold one image.
 const MAX_QUEUED_BYTES: usize = 32 << 20;
 
 /// Interval at which a full queue's subscriber is looked at again: it may be gone, or steps may have deadlines again.
 const FULL_CHECK: Duration = Duration::from_millis(50);
 
-/// Which images a subscriber gets.
+/// Selection of images for a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery {
     /// All images, except while steps have deadlines: then the newest.
@@ -45,13 +45,13 @@ pub(crate) struct Subscription(Arc<Inbox>);
 impl Outlet {
     /// True while the camera has subscribers.
     pub(super) fn is_wanted(&self) -> bool {
-        self.lock().iter().any(|inbox| inbox.strong_count() > 0)
+        self.lock_list().iter().any(|inbox| inbox.strong_count() > 0)
     }
 
-    pub(super) fn subscribe(&self, delivery: Delivery) -> Subscription {
+    pub(super) fn add_subscriber(&self, delivery: Delivery) -> Subscription {
         let (queue, filled, emptied) = (Mutex::default(), Notify::new(), Condvar::new());
         let inbox = Arc::new(Inbox { delivery, queue, filled, emptied });
-        let mut subscribers = self.lock();
+        let mut subscribers = self.lock_list();
         subscribers.retain(|inbox| inbox.strong_count() > 0);
         subscribers.push(Arc::downgrade(&inbox));
         Subscription(inbox)
@@ -59,11 +59,11 @@ impl Outlet {
 
     /// Hands an image to all subscribers. Without deadlines it waits for those with full queues; the server closes the
     /// connection of a client that does not read.
-    pub(super) fn deliver(&self, frame: &Arc<Frame>, has_deadlines: impl Fn() -> bool) {
-        let subscribers = self.lock().clone();
+    pub(super) fn deliver_to_all(&self, frame: &Arc<Frame>, has_deadlines: impl Fn() -> bool) {
+        let subscribers = self.lock_list().clone();
         for subscriber in &subscribers {
             let Some(inbox) = subscriber.upgrade() else { continue };
-            let mut queue = inbox.lock();
+            let mut queue = inbox.lock_queue();
             if inbox.delivery == Delivery::Newest || has_deadlines() {
                 queue.clear();
             }
@@ -76,7 +76,7 @@ impl Outlet {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Inbox>>> {
+    fn lock_list(&self) -> MutexGuard<'_, Vec<Weak<Inbox>>> {
         // The list is consistent between any two statements, so a panic elsewhere does not corrupt it.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,16 +87,16 @@ fn is_full(queue: &VecDeque<Arc<Frame>>) -> bool {
 }
 
 impl Inbox {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Frame>>> {
+    fn lock_queue(&self) -> MutexGuard<'_, VecDeque<Arc<Frame>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Subscription {
     /// Waits for the next image. Cancel-safe.
-    pub(crate) async fn next(&mut self) -> Arc<Frame> {
+    pub(crate) async fn next_frame(&mut self) -> Arc<Frame> {
         loop {
-            let frame = self.0.lock().pop_front();
+            let frame = self.0.lock_queue().pop_front();
             if let Some(frame) = frame {
                 self.0.emptied.notify_one();
                 return frame;

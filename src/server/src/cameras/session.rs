@@ -8,7 +8,10 @@ use simpartner_wire::{
 };
 use tokio::task::spawn_blocking;
 
-use super::{Delivery, Frame, Subscription};
+use super::{
+    frame::Frame,
+    outlet::{Delivery, Subscription},
+};
 use crate::{
     connection::{CloseReason, Connection, READ_CHUNK, Wakeup},
     device::{enqueue, send_updates, switch_world, wait_for_place, wait_for_update},
@@ -26,7 +29,7 @@ struct ImageStream {
 
 /// Serves the client until it leaves or the server closes. `camera` is the serial number of its port, and `first` holds
 /// the bytes received after the token.
-pub(crate) async fn serve(
+pub(crate) async fn serve_camera(
     connection: &mut Connection<'_>,
     mut session: CameraSession,
     mut served: Arc<Served>,
@@ -59,14 +62,14 @@ pub(crate) async fn serve(
             match session.take_request() {
                 None => {}
                 Some(ImageRequest::Subscribe { interval, form }) => {
-                    let subscribe = || shared.cameras.subscribe(camera, Delivery::All);
+                    let subscribe = || shared.cameras.subscribe_to(camera, Delivery::All);
                     stream =
                         (interval > 0).then(|| ImageStream { subscription: subscribe(), interval, form, due: None });
                     out.push_str("OK\n");
                 }
                 Some(ImageRequest::Newest(form)) => {
                     connection.send(&mut out).await?;
-                    match connection.unless_closed(shared.cameras.newest(camera)).await? {
+                    match connection.unless_closed(shared.cameras.newest_frame(camera)).await? {
                         Ok(frame) => send_frame(connection, frame, form, 0, &mut out).await?,
                         Err(why) => out.push_str(&format!("{}\n", Refusal::State(why))),
                     }
@@ -94,7 +97,7 @@ pub(crate) async fn serve(
             }
         };
         if let (Some(frame), Some(stream)) = (arrived, &mut stream)
-            && let Some(dropped) = stream.due(&frame)
+            && let Some(dropped) = stream.missed_before(&frame)
         {
             send_frame(connection, frame, stream.form, dropped, &mut out).await?;
         }
@@ -103,14 +106,14 @@ pub(crate) async fn serve(
 
 async fn next_frame(stream: &mut Option<ImageStream>) -> Arc<Frame> {
     match stream {
-        Some(stream) => stream.subscription.next().await,
+        Some(stream) => stream.subscription.next_frame().await,
         None => pending().await,
     }
 }
 
 impl ImageStream {
     /// If the frame is due, the number of images missed before it.
-    fn due(&mut self, frame: &Frame) -> Option<u64> {
+    fn missed_before(&mut self, frame: &Frame) -> Option<u64> {
         let due = self.due.unwrap_or(frame.number);
         if frame.number < due {
             return None;
@@ -129,7 +132,7 @@ async fn send_frame(
     dropped: u64,
     out: &mut String,
 ) -> Result<(), CloseReason> {
-    let message = spawn_blocking(move || frame.message(form, dropped)).await;
+    let message = spawn_blocking(move || frame.message_in(form, dropped)).await;
     match message {
         Ok(Ok(message)) => {
             connection.send(out).await?;

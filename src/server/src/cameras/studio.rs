@@ -12,13 +12,16 @@ use std::{
 };
 
 use simpartner_model::{DeviceId, StepIndex};
-use simpartner_realtime::{BackgroundNiceness, ControlError, now_ns};
+use simpartner_realtime::{BackgroundNiceness, ControlError, ImageSink, now_ns};
 use simpartner_render::Scene;
 use simpartner_simulation::camera::{Arrival, Arrivals, CameraModel, ImageSource, hash_text};
 use simpartner_wire::signal::{Event, EventKind, StepRecord};
 use tokio::sync::oneshot;
 
-use super::{Cameras, Frame, NoImage};
+use super::{
+    exchange::{Cameras, NoImage, Work},
+    frame::Frame,
+};
 use crate::{served::Served, shared::Shared};
 
 /// Shortest time between two events that say how many images of a camera were left out, nanoseconds.
@@ -26,22 +29,6 @@ const REPORT_INTERVAL_NS: u64 = 1_000_000_000;
 
 /// Pause before a retry while the queue to the physics thread is full.
 const QUEUE_PAUSE: Duration = Duration::from_millis(1);
-
-/// Work for the studio.
-#[derive(Debug)]
-pub(crate) enum Work {
-    /// Images are taken or arrive.
-    Record(Arc<StepRecord>),
-    /// A client wants the image that has arrived last.
-    Newest {
-        /// The camera's port.
-        camera: u32,
-        /// For the image.
-        answer: oneshot::Sender<Result<Arc<Frame>, NoImage>>,
-    },
-    /// The server is closing.
-    End,
-}
 
 /// The image of a camera that has arrived last.
 struct Newest {
@@ -66,7 +53,7 @@ struct Newest {
     turn: u64,
 }
 
-/// What images of a world need.
+/// The scene and the cameras of a world.
 struct Stage {
     world: u32,
     scene: Result<Scene, NoImage>,
@@ -74,7 +61,7 @@ struct Stage {
 }
 
 /// The state of the thread.
-pub(in crate::cameras) struct Studio {
+struct Studio {
     shared: Weak<Shared>,
     cameras: Arc<Cameras>,
     threads: usize,
@@ -88,8 +75,20 @@ pub(in crate::cameras) struct Studio {
     niceness: BackgroundNiceness,
 }
 
+/// Starts the thread, which ends with the server.
+///
+/// # Errors
+/// The operating system refuses to start a thread.
+pub(crate) fn start_studio(shared: &Arc<Shared>, work: mpsc::Receiver<Work>) -> std::io::Result<()> {
+    let first = shared.handle.records().present();
+    let studio = Studio::of_server(Arc::downgrade(shared), Arc::clone(&shared.cameras));
+    thread::Builder::new().name("images".into()).spawn(move || studio.make_images(&first, &work))?;
+    shared.handle.set_image_sink(Arc::clone(&shared.cameras) as Arc<dyn ImageSink>);
+    Ok(())
+}
+
 impl Studio {
-    pub(super) fn new(shared: Weak<Shared>, cameras: Arc<Cameras>) -> Self {
+    fn of_server(shared: Weak<Shared>, cameras: Arc<Cameras>) -> Self {
         // One core is left to the physics.
         let threads = thread::available_parallelism().map_or(1, |cores| cores.get().saturating_sub(1).max(1));
         Self {
@@ -100,16 +99,16 @@ impl Studio {
             expected: Arrivals::default(),
             newest: HashMap::new(),
             turns: 0,
-            niceness: BackgroundNiceness::new(),
+            niceness: BackgroundNiceness::of_this_thread(),
         }
     }
 
     /// Makes images until the server closes. `first` is the record that was published last.
-    pub(super) fn run(mut self, first: &Arc<StepRecord>, work: &mpsc::Receiver<Work>) {
+    fn make_images(mut self, first: &Arc<StepRecord>, work: &mpsc::Receiver<Work>) {
         self.take_record(first);
         let mut next = work.recv().ok();
         while let Some(item) = next
-            && self.take(item).is_some()
+            && self.take_item(item).is_some()
         {
             next = self.next_item(work);
         }
@@ -132,7 +131,7 @@ impl Studio {
     }
 
     /// Takes in one item. `None` at the end.
-    fn take(&mut self, item: Work) -> Option<()> {
+    fn take_item(&mut self, item: Work) -> Option<()> {
         match item {
             Work::Record(record) => {
                 self.take_record(&record);
@@ -155,8 +154,8 @@ impl Studio {
     fn take_arrival(&mut self, record: &StepRecord, served: &Arc<Served>, arrival: Arrival) {
         let Arrival { device, step, source } = arrival;
         let Some(camera) = served.devices.get(device.index()).map(|port| port.number) else { return };
-        let is_due = self.cameras.outlet(camera).is_wanted();
-        let newest = self.newest.entry(camera).or_insert_with(|| Newest::none(served, device));
+        let is_due = self.cameras.outlet_of(camera).is_wanted();
+        let newest = self.newest.entry(camera).or_insert_with(|| Newest::before_first(served, device));
         let is_known = newest.number > 0 && (newest.epoch, newest.step) == (record.epoch, step);
         if is_known && newest.served.layout.world() == record.world {
             // A camera that is stuck has no new image.
@@ -193,7 +192,7 @@ impl Studio {
             if let (Ok(frame), true) = (&made, newest.is_due) {
                 let shared = self.shared.clone();
                 let has_deadlines = || shared.upgrade().is_none_or(|shared| shared.handle.has_deadlines());
-                self.cameras.outlet(camera).deliver(frame, has_deadlines);
+                self.cameras.outlet_of(camera).deliver_to_all(frame, has_deadlines);
             }
             // A client may be gone.
             newest.waiting.drain(..).for_each(|answer| drop(answer.send(made.clone())));
@@ -208,12 +207,12 @@ impl Studio {
         let shared = self.shared.upgrade().ok_or_else(ended)?;
         let newest = self.newest.get(&camera).ok_or_else(ended)?;
         if self.stage.as_ref().is_none_or(|stage| stage.world != newest.served.layout.world()) {
-            self.stage = Some(Stage::of(&newest.served)?);
+            self.stage = Some(Stage::of_world(&newest.served)?);
         }
         let stage = self.stage.as_ref().ok_or_else(ended)?;
         let model = stage.models.get(&newest.device).ok_or("this device is no camera")?.as_ref()?;
         let images = model.images_from(&newest.source, stage.scene.as_ref()?, &newest.served.layout, self.threads)?;
-        Ok(Arc::new(Frame::new(newest.number, newest.step, shared.handle.timestep(), images)))
+        Ok(Arc::new(Frame::of_images(newest.number, newest.step, shared.handle.timestep(), images)))
     }
 
     /// Logs the hashes of a frame, if the settings say so. Without deadlines it waits for room in the queue.
@@ -261,7 +260,7 @@ impl Studio {
 
 impl Newest {
     /// The state of a camera from which no image has arrived.
-    fn none(served: &Arc<Served>, device: DeviceId) -> Self {
+    fn before_first(served: &Arc<Served>, device: DeviceId) -> Self {
         Self {
             served: Arc::clone(served),
             device,
@@ -280,7 +279,7 @@ impl Newest {
 }
 
 impl Stage {
-    fn of(served: &Served) -> Result<Self, NoImage> {
+    fn of_world(served: &Served) -> Result<Self, NoImage> {
         let world = served.world.get().ok_or("the server was given no world to look at")?;
         let scene = Scene::new(&world.mechanism).map_err(|error| error.to_string());
         let seed = served.layout.seed();

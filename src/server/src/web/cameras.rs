@@ -19,7 +19,7 @@ use super::{context::Web, json::json as json_response};
 use crate::cameras::{Delivery, Frame};
 
 /// Boundary between the images of a stream.
-const BOUNDARY: &str = "simpartner-image";
+const IMAGE_BOUNDARY: &str = "simpartner-image";
 
 /// Parameters of a request.
 #[derive(Debug, Deserialize)]
@@ -48,7 +48,7 @@ impl IntoResponse for ImageProblem {
 }
 
 /// The cameras of the running world.
-pub(super) async fn list(State(web): State<Arc<Web>>) -> Response {
+pub(super) async fn list_cameras(State(web): State<Arc<Web>>) -> Response {
     let served = web.shared.current();
     let timestep = web.shared.handle.timestep().seconds();
     let cameras = served.layout.devices().iter().zip(&served.devices).filter_map(|(info, port)| {
@@ -75,7 +75,7 @@ pub(super) async fn list(State(web): State<Arc<Web>>) -> Response {
 }
 
 /// The newest image of a camera as `NAME.png`, or its images as they come as `NAME.mjpeg`.
-pub(super) async fn image(
+pub(super) async fn camera_image(
     State(web): State<Arc<Web>>,
     Path((robot, file)): Path<(String, String)>,
     Query(Which { image }): Query<Which>,
@@ -92,11 +92,11 @@ pub(super) async fn image(
     let camera = served.devices[device.index()].number;
     match ending {
         "png" => {
-            let frame = web.shared.cameras.newest(camera).await.map_err(ImageProblem::None)?;
-            let file = encoded(frame, move |frame| Ok(frame.files()?[image].to_vec())).await?;
+            let frame = web.shared.cameras.newest_frame(camera).await.map_err(ImageProblem::None)?;
+            let file = encode_image(frame, move |frame| Ok(frame.png_files()?[image].to_vec())).await?;
             Ok(([(header::CONTENT_TYPE, "image/png")], file).into_response())
         }
-        "mjpeg" => Ok(video(&web, camera, image)),
+        "mjpeg" => Ok(image_stream(&web, camera, image)),
         _ => Err(ImageProblem::Unknown("an image is called NAME.png, and a video NAME.mjpeg".into())),
     }
 }
@@ -113,26 +113,26 @@ fn unknown_camera(devices: &[DeviceInfo], robot: &str, name: &str) -> ImageProbl
 }
 
 /// All images of a camera from now on, as far as the client takes them.
-fn video(web: &Web, camera: u32, image: usize) -> Response {
-    let subscription = web.shared.cameras.subscribe(camera, Delivery::Newest);
+fn image_stream(web: &Web, camera: u32, image: usize) -> Response {
+    let subscription = web.shared.cameras.subscribe_to(camera, Delivery::Newest);
     let closed = web.closed.clone();
     let parts = stream::unfold((subscription, closed), move |(mut subscription, mut closed)| async move {
         let frame = tokio::select! {
-            frame = subscription.next() => frame,
+            frame = subscription.next_frame() => frame,
             _ = closed.wait_for(|closed| *closed) => return None,
         };
         let encode = move |frame: &Frame| frame.images[image].jpeg().map_err(|error| error.to_string());
-        let file = encoded(frame, encode).await.ok()?;
-        let head = format!("--{BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {}\r\n\r\n", file.len());
+        let file = encode_image(frame, encode).await.ok()?;
+        let head = format!("--{IMAGE_BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {}\r\n\r\n", file.len());
         let part = [head.as_bytes(), &file, b"\r\n"].concat();
         Some((Ok::<_, Infallible>(Bytes::from(part)), (subscription, closed)))
     });
-    let kind = format!("multipart/x-mixed-replace; boundary={BOUNDARY}");
+    let kind = format!("multipart/x-mixed-replace; boundary={IMAGE_BOUNDARY}");
     ([(header::CONTENT_TYPE, kind)], Body::from_stream(parts)).into_response()
 }
 
 /// An image as a file, encoded on another thread.
-async fn encoded(
+async fn encode_image(
     frame: Arc<Frame>,
     encode: impl FnOnce(&Frame) -> Result<Vec<u8>, String> + Send + 'static,
 ) -> Result<Vec<u8>, ImageProblem> {

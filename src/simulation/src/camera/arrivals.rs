@@ -1,4 +1,4 @@
-//! Which image arrives when: the steps in which images are taken, kept until the images arrive.
+//! Arrival of images: the steps in which images are taken, kept until the images arrive.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -19,11 +19,11 @@ pub struct Arrival {
     pub device: DeviceId,
     /// The step that the image is of.
     pub step: StepIndex,
-    /// What it is made from.
+    /// Its source.
     pub source: ImageSource,
 }
 
-/// What an image is made from.
+/// Source of an image.
 #[derive(Debug, Clone)]
 pub enum ImageSource {
     /// The record of its step.
@@ -50,7 +50,7 @@ impl Arrivals {
             self.epoch = record.epoch;
         }
         let arrivals: Vec<Arrival> =
-            record.arrived.iter().map(|device| self.arrival(record, layout, *device)).collect();
+            record.arrived.iter().map(|device| self.arrival_of(record, layout, *device)).collect();
         let is_late = |device| !arrivals.iter().any(|arrival| arrival.device == device && arrival.step == record.step);
         if record.exposed.iter().any(|device| is_late(*device)) {
             self.kept.insert(record.step, Arc::clone(record));
@@ -62,7 +62,7 @@ impl Arrivals {
         arrivals
     }
 
-    fn arrival(&self, record: &Arc<StepRecord>, layout: &Layout, device: DeviceId) -> Arrival {
+    fn arrival_of(&self, record: &Arc<StepRecord>, layout: &Layout, device: DeviceId) -> Arrival {
         let reading = record.device(layout, device).first().copied().unwrap_or_default();
         let step = StepIndex(reading as u64);
         let source = match step {

@@ -26,7 +26,7 @@ pub enum CameraImage {
 pub struct ImageError(String);
 
 impl CameraImage {
-    pub(super) fn segmentation(owners: &SegmentationImage, classes: &[u16]) -> Self {
+    pub(super) fn of_owners(owners: &SegmentationImage, classes: &[u16]) -> Self {
         let class = |owner| match owner {
             Some(Owner::Body(body)) => classes.get(body.index()).copied().map_or(0, i32::from),
             Some(Owner::Ground(_)) | None => 0,
@@ -75,7 +75,7 @@ impl CameraImage {
         xxh3_64(&bytes)
     }
 
-    /// It as a PNG file: colours and greys with 8 bits; depths as whole millimetres in 16 bits, 0 for what is too near
+    /// The image as a PNG file: colours and greys with 8 bits; depths as whole millimetres in 16 bits, 0 for what is too near
     /// and 65535 for what is beyond 65.534 m; bodies each in a colour of their own.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl CameraImage {
         .map_err(ImageError)
     }
 
-    /// It as a JPEG file: colours and greys as they are, bodies each in a colour of their own, and depths as greys from
+    /// The image as a JPEG file: colours and greys as they are, bodies each in a colour of their own, and depths as greys from
     /// white at 0 m to black at 10 m and beyond.
     ///
     /// # Errors

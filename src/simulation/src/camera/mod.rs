@@ -76,7 +76,7 @@ impl CameraModel {
     ) -> Result<Vec<CameraImage>, SceneError> {
         let view = View::new(scene, poses, self.camera, poses[self.body.index()].then(&self.pose_on_body))?;
         let mut stream = self.stream_of(step.0);
-        let make = |encoding: &Encoding| self.image(&view, *encoding, &mut stream, threads);
+        let make = |encoding: &Encoding| self.make_image(&view, *encoding, &mut stream, threads);
         Ok(self.encodings().iter().map(make).collect())
     }
 
@@ -115,7 +115,7 @@ impl CameraModel {
         self.optics.encodings(self.kind)
     }
 
-    fn image(&self, view: &View<'_>, encoding: Encoding, stream: &mut Stream, threads: usize) -> CameraImage {
+    fn make_image(&self, view: &View<'_>, encoding: Encoding, stream: &mut Stream, threads: usize) -> CameraImage {
         let rendering = Rendering { samples_per_side: self.samples_per_side, ..Rendering::default() };
         match encoding {
             Encoding::Rgb8 | Encoding::Mono8 => {
@@ -133,7 +133,7 @@ impl CameraModel {
                 add_depth_noise(&mut depth.pixels, &self.noise, stream);
                 CameraImage::Depth(depth)
             }
-            Encoding::Segmentation => CameraImage::segmentation(&view.segmentation_image(threads), &self.classes),
+            Encoding::Segmentation => CameraImage::of_owners(&view.segmentation_image(threads), &self.classes),
         }
     }
 

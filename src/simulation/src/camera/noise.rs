@@ -50,11 +50,11 @@ pub(super) fn random_image(encoding: Encoding, optics: &CameraOptics, stream: &m
     let count = width * height;
     match encoding {
         Encoding::Rgb8 => {
-            let pixels = (0..count).map(|_| bytes(stream)).collect();
+            let pixels = (0..count).map(|_| random_bytes(stream)).collect();
             CameraImage::Color(Image { width, height, pixels })
         }
         Encoding::Mono8 => {
-            let pixels = (0..count).map(|_| bytes::<1>(stream)[0]).collect();
+            let pixels = (0..count).map(|_| random_bytes::<1>(stream)[0]).collect();
             CameraImage::Grey(Image { width, height, pixels })
         }
         Encoding::Depth => {
@@ -70,7 +70,7 @@ pub(super) fn random_image(encoding: Encoding, optics: &CameraOptics, stream: &m
     }
 }
 
-fn bytes<const N: usize>(stream: &mut Stream) -> [u8; N] {
+fn random_bytes<const N: usize>(stream: &mut Stream) -> [u8; N] {
     let number = stream.number().to_le_bytes();
     std::array::from_fn(|place| number[place])
 }

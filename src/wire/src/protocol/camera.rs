@@ -58,7 +58,7 @@ impl CameraSession {
         self.request.take()
     }
 
-    fn answer(
+    fn answer_message(
         &mut self,
         text: &str,
         record: &StepRecord,
@@ -95,8 +95,8 @@ fn image_form(verb: &str, text: &str) -> Result<ImageForm, Refusal> {
     }
 }
 
-/// `F step time width height encoding bytes`, with ` dropped=n` if images were missed. `bytes` is the number of bytes of
-/// the PNG file or of the pixels.
+/// `F step time width height encoding bytes`, with ` dropped=n` if images were missed. `bytes` is the number of bytes
+/// of the PNG file or of the pixels.
 pub fn image_header(
     step: StepIndex,
     timestep: Timestep,
@@ -123,7 +123,7 @@ impl Session for CameraSession {
     ) -> (usize, Flow) {
         // The decoder is taken out, so that the session can be borrowed for the answer.
         let mut decoder = std::mem::take(&mut self.decoder);
-        let taken = decoder.answer_next(bytes, out, |text, out| self.answer(text, record, &mut send, out));
+        let taken = decoder.answer_next(bytes, out, |text, out| self.answer_message(text, record, &mut send, out));
         self.decoder = decoder;
         taken
     }

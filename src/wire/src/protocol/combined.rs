@@ -4,7 +4,7 @@ use simpartner_model::{DeviceId, RobotId, StepIndex, Timestep};
 
 use super::{
     Refusal,
-    device::{Samples, acknowledged, command, named_fields, samples, scheduled, write_sample},
+    device::{Samples, acknowledged, command, named_fields, read_samples, scheduled, write_sample},
     framing::verb_and_rest,
     number::excerpt,
     unknown_name::unknown_name,
@@ -54,7 +54,7 @@ pub(super) fn read_request(layout: &Layout, robot: RobotId, text: &str) -> Resul
         ("", _) => Ok(RobotRequest::Poll),
         ("GET", "") => Ok(RobotRequest::Get),
         ("INFO", "") => Ok(RobotRequest::Info),
-        ("SUB", _) => samples(rest).map(RobotRequest::Subscribe),
+        ("SUB", _) => read_samples(rest).map(RobotRequest::Subscribe),
         ("ACK", _) => {
             let (seen, frame) = acknowledged(rest)?;
             let commands = if frame.is_empty() { Vec::new() } else { read_commands(layout, robot, frame)? };

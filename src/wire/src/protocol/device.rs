@@ -87,9 +87,9 @@ pub fn read_request(info: &DeviceInfo, text: &str) -> Result<DeviceRequest, Refu
         ("", _) => Ok(DeviceRequest::Poll),
         ("GET", "") => Ok(DeviceRequest::Get),
         ("INFO", "") => Ok(DeviceRequest::Info),
-        ("SUB", _) => samples(rest).map(DeviceRequest::Subscribe),
-        ("ACK", _) => acknowledge(info, rest),
-        ("SET", _) if !hears_all => set(info, rest),
+        ("SUB", _) => read_samples(rest).map(DeviceRequest::Subscribe),
+        ("ACK", _) => read_acknowledge(info, rest),
+        ("SET", _) if !hears_all => read_set(info, rest),
         ("CFG", _) if !hears_all => {
             configure(info, rest).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::Ok })
         }
@@ -210,7 +210,7 @@ const ACTUATOR_VERBS: &str =
     "a frame of numbers, field=number, <>, GET, SUB n [all], INFO, SET @step frame, FAULT mode or ACK step";
 
 /// `SUB n`, or `SUB n all`
-pub(super) fn samples(text: &str) -> Result<Samples, Refusal> {
+pub(super) fn read_samples(text: &str) -> Result<Samples, Refusal> {
     let (interval, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let interval = whole_number("SUB", interval)?;
     match rest.trim_start() {
@@ -223,7 +223,7 @@ pub(super) fn samples(text: &str) -> Result<Samples, Refusal> {
 }
 
 /// `SET @step v,v,...`, or `SET v,v,...` for the next step.
-fn set(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
+fn read_set(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
     let (at, frame) = scheduled(rest)?;
     Ok(DeviceRequest::Command { action: command(info, frame)?, at, answer: Answer::Ok })
 }
@@ -236,7 +236,7 @@ pub(super) fn scheduled(text: &str) -> Result<(Option<StepIndex>, &str), Refusal
 }
 
 /// `ACK step+count v,v,...`
-fn acknowledge(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
+fn read_acknowledge(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
     let (seen, frame) = acknowledged(rest)?;
     let read = |text: &str| command(info, text).map(|action| FrameCommand { text: text.to_owned(), action });
     let command = if frame.is_empty() { None } else { Some(read(frame)?) };

@@ -59,6 +59,11 @@ impl DeviceKind {
         self.description().name
     }
 
+    /// Indefinite article before its name.
+    pub fn article(self) -> &'static str {
+        if self.name().starts_with(['A', 'E', 'I']) { "an" } else { "a" }
+    }
+
     /// True for a sensor whose port sends images.
     pub fn is_camera(self) -> bool {
         matches!(self, Self::Camera | Self::DepthCamera | Self::SegmentationCamera | Self::RgbdCamera)

@@ -1,4 +1,4 @@
-//! What the cameras of all formats have in common.
+//! The common part of the cameras of all formats.
 
 use bevy_math::DQuat;
 use simpartner_model::Pose;

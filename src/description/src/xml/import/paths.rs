@@ -23,7 +23,7 @@ pub(super) fn image_path(reading: &Reading, offset: usize, file: &str) -> Option
 /// folders above; `lost` is the effect of a missing one.
 fn path_of(reading: &Reading, offset: usize, file: &str, lost: &str) -> Option<String> {
     let Some(in_package) = file.strip_prefix("package://").or_else(|| file.strip_prefix("model://")) else {
-        return Some(spelled(reading, file.strip_prefix("file://").unwrap_or(file)));
+        return Some(correct_spelling(reading, file.strip_prefix("file://").unwrap_or(file)));
     };
     if in_package.split('/').any(|part| part == "..") {
         reading.problem(offset, format!("'{file}' leads out of its package"));
@@ -50,6 +50,6 @@ fn find_spelled(reading: &Reading, file: &str) -> Option<String> {
 }
 
 /// The same, or the original path if there is no such file.
-pub(super) fn spelled(reading: &Reading, file: &str) -> String {
+pub(super) fn correct_spelling(reading: &Reading, file: &str) -> String {
     find_spelled(reading, file).unwrap_or_else(|| file.to_owned())
 }

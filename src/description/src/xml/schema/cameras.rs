@@ -10,7 +10,7 @@ use super::{
 const MAX_FOCAL_LENGTH: f64 = 4.096e6;
 
 /// `<lens>`
-pub(super) const LENS: Element = element(
+pub(super) const CAMERA_LENS: Element = element(
     "lens",
     "The lens of a camera: focal lengths, principal point and distortion, as calibrations of OpenCV and ROS give them. \
      Without the element, a pinhole with square pixels and the principal point in the middle of the image. Pixels have \

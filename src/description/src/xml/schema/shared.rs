@@ -43,7 +43,7 @@ pub(super) const VECTOR: &[Attribute] = &[
 pub(super) const NAME: Attribute = required("name", Name, "", "name, unique among elements of this kind in the file");
 
 /// Class of a body in segmentation images.
-pub(super) const CLASS: Attribute = default(
+pub(super) const CLASS_ATTRIBUTE: Attribute = default(
     "class",
     Whole(0, 65_535),
     "",

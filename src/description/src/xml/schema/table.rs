@@ -14,7 +14,7 @@ use super::{
     lights,
     materials::with_material,
     rocks, sequences,
-    shared::{CLASS, COORDINATE, LENGTH, NAME, ROBOT, VECTOR, WORLD},
+    shared::{CLASS_ATTRIBUTE, COORDINATE, LENGTH, NAME, ROBOT, VECTOR, WORLD},
     soil,
 };
 
@@ -130,7 +130,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     element(
         "object",
         "A body that belongs to the world and not to a robot.",
-        &[default("type", Word(&["Body"]), "", "Body", "type of the object; only Body exists"), NAME, CLASS],
+        &[default("type", Word(&["Body"]), "", "Body", "type of the object; only Body exists"), NAME, CLASS_ATTRIBUTE],
         body_children!(maybe("static")),
     ),
     Element {
@@ -217,7 +217,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     element(
         "body",
         "A body of a robot. Its pose is in the robot's frame. A static body fixes the robot to the world.",
-        &[NAME, CLASS],
+        &[NAME, CLASS_ATTRIBUTE],
         body_children!(maybe("static")),
     ),
     value("mass", MASS, "kg", "Mass. Required unless the body is static."),
@@ -462,7 +462,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     joints::COUPLING,
     devices::SENSOR,
     devices::NOISE,
-    cameras::LENS,
+    cameras::CAMERA_LENS,
     cameras::IMAGE_NOISE,
     devices::ACTUATOR,
     element("force", "Initial force of a ForceActuator, in N, which acts until the first command.", VECTOR, Empty),

@@ -90,7 +90,7 @@ const fn sensor(doc: &'static str, quantities: &'static [Quantity]) -> Descripti
 }
 
 /// A camera; the attributes come from the entry.
-const fn camera(doc: &'static str, attributes: &'static [&'static str]) -> Description {
+const fn image_sensor(doc: &'static str, attributes: &'static [&'static str]) -> Description {
     Description {
         at_rest: "the step of its last image",
         in_free_fall: ALIKE,
@@ -233,25 +233,25 @@ device_kinds! {
             &[DISTANCE_QUANTITY],
         )
     },
-    Camera: camera(
+    Camera: image_sensor(
         "Colour images (`rgb8`, or `mono8` by `encoding`). It looks along the sensor's z axis with y upwards in the \
          image, as a ScannerSensor does. The optical frame of REP 103 (z forward, x right, y down) is this frame turned \
          by pi about z. Its port sends images; in the log and on other ports its reading is the step of the image that \
          arrived last.",
         COLOR_ATTRIBUTES,
     ),
-    DepthCamera: camera(
+    DepthCamera: image_sensor(
         "Images of the distance along the optical axis, m (`32FC1`): +inf for what is beyond `far`, -inf for what is \
          nearer than `near` (REP 118). Mount and reading are those of a Camera.",
         IMAGE_ATTRIBUTES,
     ),
-    SegmentationCamera: camera(
+    SegmentationCamera: image_sensor(
         "Images of two integers (`32SC2`). The first is the number of the visible body, from 1 in the order of the \
          world's bodies; 0 for the sky and -1, -2 and so on for grounds. The second is the class of the body, which its \
          attribute `class` sets. Mount and reading are those of a Camera.",
         IMAGE_ATTRIBUTES,
     ),
-    RgbdCamera: camera(
+    RgbdCamera: image_sensor(
         "A colour image and a depth image of the same step from the same place: a Camera and a DepthCamera in one.",
         COLOR_ATTRIBUTES,
     ),

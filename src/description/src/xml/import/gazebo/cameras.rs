@@ -10,9 +10,9 @@ use super::{
         model::{Device, Mount, Part},
         sdf::read_pose,
     },
-    Gazebo, number, numbers,
-    sensors::x_ahead,
-    text,
+    Gazebo,
+    axes::x_ahead,
+    number, numbers, text,
     wide_angle::Mapping,
 };
 use crate::{
@@ -35,11 +35,11 @@ const CAMERA_KINDS: [(&str, DeviceKind); 12] = [
     ("segmentation", DeviceKind::SegmentationCamera),
     ("segmentation_camera", DeviceKind::SegmentationCamera),
 ];
-/// What SDF has without the elements: field of view, rad; columns and rows; clipping distances, m.
+/// Defaults of SDF: field of view, rad; columns and rows; clipping distances, m.
 const DEFAULT_FIELD_OF_VIEW: f64 = 1.047;
 const DEFAULT_SIZE: [f64; 2] = [320.0, 240.0];
 const DEFAULT_CLIP: [f64; 2] = [0.1, 100.0];
-/// What SDF has without an element of `<intrinsics>`: focal lengths and principal point, pixels.
+/// Defaults of SDF for `<intrinsics>`: focal lengths and principal point, pixels.
 const DEFAULT_INTRINSICS: [(&str, f64); 4] = [("fx", 277.0), ("fy", 277.0), ("cx", 160.0), ("cy", 120.0)];
 /// Elements without effect on an image.
 const SILENT_TAGS: [&str; 20] = [

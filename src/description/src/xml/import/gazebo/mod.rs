@@ -8,6 +8,7 @@
 //! | `plugins` | `<plugin>`: what drives joints, couples them, and measures or pushes links |
 //! | `surface` | friction, restitution and stiffness of contacts |
 
+mod axes;
 mod cameras;
 mod plugins;
 mod sensors;
@@ -84,7 +85,7 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node) -> Option<
 }
 
 /// The class that a plugin of a visual or a model gives to what a segmentation camera sees; `None` for other plugins.
-pub(super) fn label(reading: &Reading, plugin: &Node) -> Option<u16> {
+pub(super) fn class_label(reading: &Reading, plugin: &Node) -> Option<u16> {
     let is_label = |name: &str| name.ends_with("::Label") || name.contains("label-system");
     let names = ["name", "filename"].into_iter().filter_map(|name| attribute(plugin, name));
     let given = names.filter(|name| is_label(name)).find_map(|_| number(reading, plugin, "label"))?;

@@ -1,6 +1,6 @@
 //! `<sensor>` on a link or on a joint.
 
-use bevy_math::{DMat3, DVec3};
+use bevy_math::DVec3;
 use simpartner_model::Pose;
 use simpartner_wire::signal::DeviceKind;
 
@@ -10,6 +10,7 @@ use super::{
         model::{Device, Motion, Mount, Noise},
     },
     Gazebo,
+    axes::x_ahead,
     cameras::camera_kind,
     number, text,
 };
@@ -185,12 +186,6 @@ impl Gazebo<'_, '_, '_> {
         let bias = number(self.reading, node, "bias_mean").unwrap_or(0.0);
         (standard_deviation > 0.0 || bias != 0.0).then_some(Noise { of, standard_deviation, bias })
     }
-}
-
-/// The sensor's frame in one that faces x with z up: rotated about z by an angle, z ahead and x to the left.
-pub(super) fn x_ahead(angle: f64) -> Pose {
-    let turn = DMat3::from_cols(DVec3::Y, DVec3::Z, DVec3::X);
-    Pose::from_xyz_rpy(DVec3::ZERO, DVec3::new(0.0, 0.0, angle)).then(&Pose::from_matrix(turn, DVec3::ZERO))
 }
 
 /// Effect of leaving out a sensor that has no counterpart here.

@@ -10,7 +10,7 @@ use super::{
         attributes::{attribute, list, number, numbers},
         mass::MeshInertia,
         model::Form,
-        paths::spelled,
+        paths::correct_spelling,
     },
     importer::{Assets, Field, MeshAsset, Mjcf},
 };
@@ -59,7 +59,7 @@ impl Mjcf<'_, '_> {
         let scale = numbers::<3>(self.reading, node, "scale").map_or(DVec3::ONE, DVec3::from_array);
         let (form, mut mesh) = match file {
             Some(file) => {
-                let path = spelled(self.reading, &self.compiler.mesh_path(file));
+                let path = correct_spelling(self.reading, &self.compiler.mesh_path(file));
                 let mesh = read_mesh_file(self.reading, node, &path)?;
                 (Form::Mesh { file: path, scale }, mesh)
             }

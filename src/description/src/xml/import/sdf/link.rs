@@ -9,7 +9,7 @@ use super::{
     super::{
         attributes::attribute,
         finish::Finish,
-        gazebo::{friction_across, is_true, label, soft_contact},
+        gazebo::{class_label, friction_across, is_true, soft_contact},
         mass::extent,
         model::{Form, Link, MassOf, Solid, Surface},
         scene::Ground,
@@ -59,7 +59,8 @@ impl Sdf<'_, '_> {
             link.visuals.extend(self.read_visual(visual, at(visual)));
         }
         let plugins = node.children.iter().filter(|child| child.name == "visual").flat_map(|visual| &visual.children);
-        let mut labels = plugins.filter(|child| child.name == "plugin").filter_map(|plugin| label(reading, plugin));
+        let mut labels =
+            plugins.filter(|child| child.name == "plugin").filter_map(|plugin| class_label(reading, plugin));
         link.class = labels.next().unwrap_or_default();
         if let Some(other) = labels.find(|label| *label != link.class) {
             let what = format!("the label {other} of a visual is left out");

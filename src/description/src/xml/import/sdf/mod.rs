@@ -231,8 +231,8 @@ impl<'r, 'a> Sdf<'r, 'a> {
         }
         let plugins = node.children.iter().filter(|child| child.name == "plugin");
         let (labels, plugins): (Vec<&Node>, _) =
-            plugins.partition(|plugin| gazebo::label(self.reading, plugin).is_some());
-        if let Some(class) = labels.first().and_then(|plugin| gazebo::label(self.reading, plugin)) {
+            plugins.partition(|plugin| gazebo::class_label(self.reading, plugin).is_some());
+        if let Some(class) = labels.first().and_then(|plugin| gazebo::class_label(self.reading, plugin)) {
             for &place in scope.links.values().filter(|place| **place != WORLD) {
                 let link = &mut self.model.links[place];
                 link.class = if link.class == 0 { class } else { link.class };
