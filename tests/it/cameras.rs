@@ -297,7 +297,7 @@ fn images_of_a_logged_run_have_the_same_bits_afterwards() {
     let world = scratch.write("watched.xml", WORLD);
     let database = scratch.database("run.db");
     let properties = format!(
-        "[simulation]\nmode = 'fast'\nseed = 9\nstart_paused = true\nworld = '{world}'\n[server]\nfree_ports = true\n\
+        "[simulation]\nmode = 'fast'\nseed = 9\nstart_paused = true\nworld_file = '{world}'\n[server]\nfree_ports = true\n\
          [viewer]\nenabled = false\n[log]\ndatabase = '{database}'\nimages = 'hash'\nspill_folder = '{}'\n",
         scratch.path("").display()
     );

@@ -46,7 +46,7 @@ pub(crate) struct Cameras {
     work: mpsc::Sender<Work>,
     /// Number of records that wait.
     pub(super) waiting: AtomicUsize,
-    /// By the serial number of the camera's port.
+    /// The outlet of each camera, by the serial number of its port.
     outlets: RwLock<HashMap<u32, Arc<Outlet>>>,
 }
 

@@ -75,8 +75,8 @@ impl CameraImage {
         xxh3_64(&bytes)
     }
 
-    /// The image as a PNG file: colours and greys with 8 bits; depths as whole millimetres in 16 bits, 0 for what is too near
-    /// and 65535 for what is beyond 65.534 m; bodies each in a colour of their own.
+    /// The image as a PNG file: colours and greys with 8 bits; depths as whole millimetres in 16 bits, 0 for what is
+    /// too near and 65535 for what is beyond 65.534 m; bodies each in a colour of their own.
     ///
     /// # Errors
     /// The image cannot be written.
@@ -90,8 +90,8 @@ impl CameraImage {
         .map_err(ImageError)
     }
 
-    /// The image as a JPEG file: colours and greys as they are, bodies each in a colour of their own, and depths as greys from
-    /// white at 0 m to black at 10 m and beyond.
+    /// The image as a JPEG file: colours and greys as they are, bodies each in a colour of their own, and depths as
+    /// greys from white at 0 m to black at 10 m and beyond.
     ///
     /// # Errors
     /// The image cannot be written.
