@@ -96,7 +96,7 @@ fn exported(sample: &Sample, format: Format, tables: &[&'static Table]) -> (Expo
     let output = folder.path().join("export");
     let tables = tables.to_vec();
     let steps = (0, u32::MAX.into());
-    let order = Order { run: &run, format, output: &output, force: false, tables, steps, every: 1 };
+    let order = Order { run: &run, format, output: &output, force: false, tables, steps, every: 1, images: None };
     let start = Instant::now();
     let exported = export(&mut inquiry, &order, &mut ()).expect("there is room");
     (exported, start.elapsed().as_secs_f64())

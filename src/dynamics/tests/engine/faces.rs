@@ -116,7 +116,7 @@ fn rings_and_feet_turn_with_all_of_their_faces() {
     let feet: Vec<(f64, DVec3)> = [(0.3, [0.2, 0.1]), (-0.3, [0.2, -0.1]), (0.3, [-0.2, -0.1]), (-0.3, [-0.2, 0.1])]
         .map(|(angle, [x, z])| (angle, DVec3::new(x, 0.0, z)))
         .to_vec();
-    let cases: [(&str, Vec<(f64, DVec3)>, [f64; 2]); 2] = [("ring", ring, [0.06, 0.08]), ("feet", feet, [0.1, 0.04])];
+    let cases = [("ring", ring, [0.06, 0.08]), ("feet", feet, [0.1, 0.04])];
     for (name, places, size) in cases {
         let cells: Vec<Cell> =
             places.iter().flat_map(|(angle, at)| rectangle_cells(size, *angle, [at.x, at.z])).collect();
