@@ -120,7 +120,8 @@ impl Studio {
             ([one], _) => DeviceId::new(*one),
             (_, []) => return Err(CliError::Usage("--camera: this world has no cameras".into())),
             ([], _) => {
-                let near = did_you_mean(camera, known.iter().map(String::as_str));
+                let names = cameras().map(|(_, info)| info.name.as_str()).chain(known.iter().map(String::as_str));
+                let near = did_you_mean(camera, names);
                 let what = format!("--camera: there is no '{camera}'{near}");
                 return Err(CliError::Usage(format!("{what}; the cameras are {}", known.join(", "))));
             }

@@ -106,6 +106,8 @@ impl Studio {
     /// Makes images until the server closes. `first` is the record that was published last.
     fn make_images(mut self, first: &Arc<StepRecord>, work: &mpsc::Receiver<Work>) {
         self.take_record(first);
+        // Images of before the start are for clients that ask, even if some have subscribed meanwhile.
+        self.newest.values_mut().for_each(|newest| newest.is_due = false);
         let mut next = work.recv().ok();
         while let Some(item) = next
             && self.take_item(item).is_some()

@@ -77,7 +77,7 @@ pub(super) const SENSOR: Element = element(
         default("height", Whole(1, 4096), "", "480", "number of rows of a camera's images"),
         default(
             "fieldOfView",
-            Within(0.001, 3.1),
+            Within(0.001, 3.1395),
             "rad",
             "1.0471975512",
             "angle between the left and the right edge of a camera's image, without the distortion of its lens; the \

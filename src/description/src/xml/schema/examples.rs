@@ -68,6 +68,8 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
         "<illumination sunX=\"1\" sunY=\"0.2\" sun=\"#ffb080\" ambient=\"#404860\"/>   <!-- a low, red sun -->",
     ),
     ("light", "<light type=\"spot\" x=\"2\" y=\"4\" z=\"0\" color=\"#fff0d0\" factor=\"20\" innerAngle=\"0.3\"/>"),
+    ("lens", "<lens model=\"brownConrady\" focalX=\"520\" principalX=\"322.5\" k1=\"-0.28\" k2=\"0.07\"/>"),
+    ("imageNoise", "<imageNoise standardDeviation=\"0.01\" shot=\"0.02\" salt=\"0.0001\"/>"),
     ("box", "<box x=\"0.4\" y=\"0.1\" z=\"0.3\"/>"),
     ("sphere", "<sphere radius=\"0.05\"/>"),
     ("ellipsoid", "<ellipsoid radiusX=\"0.2\" radiusY=\"0.2\" radiusZ=\"0.05\"/>"),
