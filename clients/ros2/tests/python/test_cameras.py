@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import struct
 import time
@@ -134,7 +135,7 @@ class Cameras(Rig):
             stamp = reader.wait().header.stamp
             stamps.append(1000 * stamp.sec + stamp.nanosec // 1_000_000)
         # 10 Hz of the camera's 50; on a busy machine some are missing.
-        self.assertEqual([(b - a) % 100 for a, b in zip(stamps, stamps[1:], strict=False)], [0] * 4)
+        self.assertEqual([(b - a) % 100 for a, b in itertools.pairwise(stamps)], [0] * 4)
         # The reader leaves, and images are no longer fetched: the bridge ends its connection.
         self.assertGreaterEqual(self.clients(), 1)
         del reader

@@ -16,7 +16,7 @@ pub enum CameraImage {
     Grey(Image<u8>),
     /// Distances, m.
     Depth(DepthImage),
-    /// Number of the body and its class; see [`owner_number`].
+    /// Number and class: 0 is the sky, 1 and so on are bodies in the order of their ids, -1 and so on are grounds.
     Segmentation(Image<[i32; 2]>),
 }
 
