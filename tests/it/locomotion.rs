@@ -127,8 +127,8 @@ fn rolking_walks_straight_on_even_loads() {
 }
 
 /// Turner at 0.2972 rad, all wheels at the same speed. Without slip the middle of the wheels would run on 0.6
-/// cot(0.1486) cos(0.1486) = 3.964 m. Inner wheels at the speed of the outer ones straighten the path: to 4.45 m with
-/// isotropic friction, by 12 %; by 7 % in the thesis, whose wheels have more friction across than along.
+/// cot(0.1486) cos(0.1486) = 3.964 m. Inner wheels at the speed of the outer ones straighten the path: to 4.55 m with
+/// isotropic friction, by 15 %; by 7 % in the thesis, whose wheels have more friction across than along.
 #[test]
 fn equal_wheels_straighten_the_circle() {
     let mut simulation = simulation("worlds/circle_gamepad.xml");

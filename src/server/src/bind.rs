@@ -21,6 +21,10 @@ use super::{
 /// Largest number of connections that wait to be accepted, for each port.
 const ACCEPT_BACKLOG: u32 = 1024;
 
+/// Size of the system's send buffer for a client of a camera, bytes. A buffer of 16 kB sends an image in parts that the
+/// receiver acknowledges only after 40 ms each, so that one of 640 x 480 pixels takes 0.6 s.
+const CAMERA_SEND_BUFFER: u32 = 1 << 20;
+
 /// All listeners of a server.
 pub(super) struct Bound {
     pub(super) control: TcpListener,
@@ -60,8 +64,9 @@ pub(super) fn bind_missing(
     let missing = port_claims(layout).into_iter().enumerate().filter(|(index, _)| ports[*index].is_none());
     let (asked, free): (Vec<_>, Vec<_>) = missing.partition(|(_, claim)| claim.port != Port::ANY);
     let mut opened = Vec::new();
-    for (index, PortClaim { port, who, place }) in asked.into_iter().chain(free) {
-        let (listener, address) = listen_at(settings, port.number(), place, &who)?;
+    for (index, PortClaim { port, who, place, is_camera }) in asked.into_iter().chain(free) {
+        let send_buffer = if is_camera { CAMERA_SEND_BUFFER } else { settings.limits.send_buffer };
+        let (listener, address) = listen_with(settings, port.number(), place, &who, send_buffer)?;
         let number = numbers.fetch_add(1, Ordering::Relaxed);
         let endpoint = if index < count { Endpoint::Device(number) } else { Endpoint::Robot(number) };
         opened.push((listener, endpoint));
@@ -79,8 +84,19 @@ pub(super) fn listen_at(
     place: &str,
     who: &str,
 ) -> Result<(TcpListener, SocketAddr), ServerError> {
+    listen_with(settings, port, place, who, settings.limits.send_buffer)
+}
+
+/// The same with another size of the system's buffer for each client, bytes.
+fn listen_with(
+    settings: &Settings,
+    port: u16,
+    place: &str,
+    who: &str,
+    send_buffer: u32,
+) -> Result<(TcpListener, SocketAddr), ServerError> {
     let address = SocketAddr::new(settings.bind, bound_port(settings, port, place, who)?);
-    open_listener(address, settings.limits.send_buffer).map_err(|cause| {
+    open_listener(address, send_buffer).map_err(|cause| {
         let holder =
             if cause.kind() == io::ErrorKind::AddrInUse { holder::describe_holder(address.port()) } else { None };
         ServerError::Bind { place: place.to_owned(), who: who.to_owned(), address, cause, holder }
@@ -98,6 +114,7 @@ struct PortClaim<'a> {
     port: Port,
     who: String,
     place: &'a str,
+    is_camera: bool,
 }
 
 /// The ports of all devices, then those of all robots.
@@ -106,11 +123,13 @@ fn port_claims(layout: &Layout) -> Vec<PortClaim<'_>> {
         port: info.port,
         who: format!("{} '{}' of '{}'", info.kind, info.name, info.robot),
         place: &info.source,
+        is_camera: info.kind.is_camera(),
     });
     let robots = layout.robots().iter().map(|info| PortClaim {
         port: info.port,
         who: format!("the combined port of '{}'", info.name),
         place: &info.source,
+        is_camera: false,
     });
     devices.chain(robots).collect()
 }
@@ -122,7 +141,7 @@ fn check_ports(settings: &Settings, layout: &Layout) -> Result<(), ServerError> 
     }
     bound_port(settings, settings.control_port, "server.control_port", "the control port")?;
     let mut taken = HashMap::from([(settings.control_port, "the control port (server.control_port)".to_owned())]);
-    for PortClaim { port, who, place } in port_claims(layout).into_iter().filter(|claim| claim.port != Port::ANY) {
+    for PortClaim { port, who, place, .. } in port_claims(layout).into_iter().filter(|claim| claim.port != Port::ANY) {
         bound_port(settings, port.number(), place, &who)?;
         if let Some(other) = taken.insert(port.number(), format!("{who} ({place})")) {
             return Err(ServerError::Twice { place: place.to_owned(), who, other, port: port.number() });
