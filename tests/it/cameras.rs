@@ -1,7 +1,8 @@
 //! Cameras over real sockets: what their images show, when they arrive, and that everybody gets the same bits.
 
 use std::{
-    io::Read,
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
     path::Path,
     thread::{self, JoinHandle},
 };
@@ -257,30 +258,55 @@ const WORLD: &str = r#"<world name="watched"><surface a="0" b="1" c="0" d="0"/><
     <sensor type="RgbdCamera" name="Kinect" body="head" port="0" rate="20" width="24" height="16" samples="2"/>
   </robot></world>"#;
 
-/// Drives a paused run as a client: subscribes to the first camera, makes steps, and ends the run.
-struct Watcher {
-    client: Option<JoinHandle<Vec<Image>>>,
+/// Ends the run when the script does, also by a failure.
+struct QuitAtEnd(SocketAddr);
+
+impl Drop for QuitAtEnd {
+    fn drop(&mut self) {
+        let asked = TcpStream::connect(self.0).and_then(|mut control| {
+            control.write_all(b"QUIT\n")?;
+            control.read_to_end(&mut Vec::new())
+        });
+        // A run that has ended already takes no request.
+        drop(asked);
+    }
 }
 
-impl Observer for Watcher {
+/// Runs a script as a client of a paused run. It is given the addresses of the control port and of the first device.
+struct Script<T> {
+    script: Option<Box<dyn FnOnce(SocketAddr, SocketAddr) -> T + Send>>,
+    thread: Option<JoinHandle<T>>,
+}
+
+impl<T: Send + 'static> Observer for Script<T> {
     fn started(&mut self, started: &Started<'_>) {
         let server = started.server.unwrap();
-        let (control, eye) = (server.control_address(), server.devices().next().unwrap().1);
-        self.client = Some(thread::spawn(move || {
-            let (mut control, mut eye) = (Client::connect(control), Client::connect(eye));
-            eye.line();
-            assert_eq!(eye.ask("SUB 1 raw"), "OK");
-            assert!(control.ask("STEP 600").contains("step=600 "));
-            // The newest image twice, from another client: nothing is made a second time.
-            let last = newest(&mut eye_of(&mut eye)).step;
-            let mut images = vec![image(&mut eye)];
-            while images.last().unwrap().step < last {
-                images.push(image(&mut eye));
-            }
-            control.ask("QUIT");
-            images
+        let (control, device) = (server.control_address(), server.devices().next().unwrap().1);
+        let script = self.script.take().unwrap();
+        self.thread = Some(thread::spawn(move || {
+            let _end = QuitAtEnd(control);
+            script(control, device)
         }));
     }
+}
+
+/// Runs `WORLD` without deadlines, with a log and with hashes of images, until the script ends.
+fn run_with<T: Send + 'static>(
+    scratch: &Scratch,
+    world: &str,
+    script: impl FnOnce(SocketAddr, SocketAddr) -> T + Send + 'static,
+) -> T {
+    let world = scratch.write("watched.xml", world);
+    let properties = format!(
+        "[simulation]\nmode = 'fast'\nseed = 9\nstart_paused = true\nworld_file = '{world}'\n[server]\nfree_ports = true\n\
+         [viewer]\nenabled = false\n[log]\ndatabase = '{}'\nimages = 'hash'\nspill_folder = '{}'\n",
+        scratch.database("run.db"),
+        scratch.path("").display()
+    );
+    let job = Job::read(Config::from_text(&properties).unwrap(), None).unwrap();
+    let mut observer = Script { script: Some(Box::new(script)), thread: None };
+    run::run(job, &mut observer).unwrap();
+    observer.thread.unwrap().join().unwrap()
 }
 
 fn eye_of(client: &mut Client) -> Client {
@@ -294,17 +320,20 @@ fn eye_of(client: &mut Client) -> Client {
 #[test]
 fn images_of_a_logged_run_have_the_same_bits_afterwards() {
     let scratch = Scratch::new();
-    let world = scratch.write("watched.xml", WORLD);
+    let images = run_with(&scratch, WORLD, |control, eye| {
+        let (mut control, mut eye) = (Client::connect(control), Client::connect(eye));
+        eye.line();
+        assert_eq!(eye.ask("SUB 1 raw"), "OK");
+        assert!(control.ask("STEP 600").contains("step=600 "));
+        // The newest image, from another client: nothing is made a second time.
+        let last = newest(&mut eye_of(&mut eye)).step;
+        let mut images = vec![image(&mut eye)];
+        while images.last().unwrap().step < last {
+            images.push(image(&mut eye));
+        }
+        images
+    });
     let database = scratch.database("run.db");
-    let properties = format!(
-        "[simulation]\nmode = 'fast'\nseed = 9\nstart_paused = true\nworld_file = '{world}'\n[server]\nfree_ports = true\n\
-         [viewer]\nenabled = false\n[log]\ndatabase = '{database}'\nimages = 'hash'\nspill_folder = '{}'\n",
-        scratch.path("").display()
-    );
-    let job = Job::read(Config::from_text(&properties).unwrap(), None).unwrap();
-    let mut watcher = Watcher { client: None };
-    run::run(job, &mut watcher).unwrap();
-    let images = watcher.client.unwrap().join().unwrap();
     assert!((15..30).contains(&images.len()), "a fifth of 30 images is lost: {}", images.len());
     assert!(images.iter().all(|image| image.dropped == 0));
 
@@ -325,6 +354,34 @@ fn images_of_a_logged_run_have_the_same_bits_afterwards() {
     let unknown = output(&["render", "last", "--database", &database, "--camera", "Eey", "--at", "0.1"]);
     let said = text(&unknown.stderr);
     assert!(unknown.status.code() == Some(2) && said.contains("did you mean 'Eye'"), "{said}");
+}
+
+/// A robot is added while an image is under way: the image is of the world before, and later ones show the robot.
+#[test]
+fn an_image_that_is_under_way_when_the_world_changes_arrives_as_it_was_taken() {
+    let world = WORLD.replace("rate=\"50\"", "rate=\"50\" near=\"0.1\"").replace(" dropout=\"0.2\"", "");
+    let images = |is_edited: bool| {
+        let scratch = Scratch::new();
+        run_with(&scratch, &world, move |control, eye| {
+            let (mut control, mut eye) = (Client::connect(control), Client::connect(eye));
+            eye.line();
+            control.ask("STEP 100");
+            if is_edited {
+                let answer = control.ask("SPAWN file=rover.xml position=0,0.5,4");
+                assert!(answer.starts_with("OK name="), "{answer}");
+            }
+            let mut images = vec![newest(&mut eye)];
+            for _ in 0..2 {
+                control.ask("STEP 25");
+                images.push(newest(&mut eye));
+            }
+            images
+        })
+    };
+    let (edited, plain) = (images(true), images(false));
+    // After 100, 125 and 150 steps the images of 30 ms before have arrived.
+    assert_eq!(edited.iter().map(|image| image.step).collect::<Vec<_>>(), [60, 80, 120]);
+    assert!(edited[..2] == plain[..2] && edited[2].bytes != plain[2].bytes);
 }
 
 #[test]

@@ -1,26 +1,14 @@
-"""Readings and images as numpy arrays. Needs the extra `numpy`."""
+"""Readings as numpy arrays. Needs the extra `numpy`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .camera import ENCODINGS, Plane
 from .device import Device
 from .reading import Reading
-
-Pixels = npt.NDArray[Any]
-"""Rows by columns of an image, or by rows, columns and channels."""
-
-
-def pixels(plane: Plane) -> Pixels:
-    """The pixels of an image, see `Plane.pixels`."""
-    kind, channels = ENCODINGS[plane.encoding]
-    shape = (plane.height, plane.width) if channels == 1 else (plane.height, plane.width, channels)
-    return np.frombuffer(plane.data, dtype=kind).reshape(shape)
 
 
 def stack(readings: Iterable[Reading]) -> npt.NDArray[np.void]:

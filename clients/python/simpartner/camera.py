@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from .errors import ConnectionLostError, WireError, read_refusal
-from .wire import Connection, DevicePort, read_pairs
+from .errors import WireError, read_refusal
+from .wire import Connection, DevicePort, Stream, read_pairs
 
 if TYPE_CHECKING:
-    from .arrays import Pixels
+    from .pixels import Pixels
 
 ENCODINGS: Final = {"rgb8": ("u1", 3), "mono8": ("u1", 1), "32FC1": ("<f4", 1), "32SC2": ("<i4", 2)}
 """For each encoding, the type of a number as numpy writes it, and how many a pixel has."""
@@ -79,9 +78,11 @@ class Plane:
     def pixels(self) -> Pixels:
         """A view of them that cannot be written to: rows by columns of uint8 (mono8) or float32 (32FC1), by 3 of uint8 (rgb8)
         or by 2 of int32 (32SC2). Needs numpy."""
-        from .arrays import pixels
+        from .pixels import view_pixels
 
-        return pixels(self)
+        kind, channels = ENCODINGS[self.encoding]
+        shape = (self.height, self.width) if channels == 1 else (self.height, self.width, channels)
+        return view_pixels(self.data, kind, shape)
 
 
 @dataclass(frozen=True)
@@ -202,65 +203,27 @@ class ImageReader:
                 return Image(header.step, header.time, planes, header.dropped)
 
 
-class ImageStream:
+class ImageStream(Stream[Image]):
     """A stream of images: `for image in camera.images()`.
 
-    It is an iterator and a context manager, and for one thread at a time. A reader that is too slow gets the newest image and
-    finds in `image.dropped` how many it missed, in all so far. With `lossless` it gets all that the server has sent, in
-    their order. After a reset steps count from 0 again. It ends when the server does, or when it is closed, from whatever
-    thread.
+    A reader that is too slow gets the newest image and finds in `image.dropped` how many it missed, in `dropped` all so far.
+    With `lossless` it gets all that the server has sent, in their order. After a reset steps count from 0 again.
     """
 
     def __init__(self, line: DevicePort, planes: int, every: int, timeout: float | None, lossless: bool) -> None:
         if every < 1:
             raise ValueError(f"expected every image or every n-th, got {every}")
-        request = f"SUB {every} raw"
-        self.dropped = 0
-        self.timeout = timeout
         self.lossless = lossless
         self._reader = ImageReader(planes)
-        self._connection: Connection = line.open()
-        self._open = True
-        try:
-            self._connection.send_line(request)
-            answer = self._connection.read_line(line.timeout)
-            if (refusal := read_refusal(answer, request, line.who)) is not None:
-                raise refusal
-        except BaseException:
-            self.close()
-            raise
+        super().__init__(line, f"SUB {every} raw", timeout)
 
-    def __iter__(self) -> ImageStream:
-        return self
-
-    def __next__(self) -> Image:
-        """The next image. After a `NoAnswerError` or a `RefusedError` it may be asked again."""
-        if not self._open:
-            raise StopIteration
-        try:
-            image = self._reader.read(self._connection, self.timeout)
-            dropped = image.dropped
-            skipped = 0
-            # What waits in the buffers of the sockets is older than what the server sends next.
-            while not self.lossless and skipped < _MAX_SKIPPED and self._connection.has_more():
-                image = self._reader.read(self._connection, self.timeout)
-                skipped += 1
-                dropped += 1 + image.dropped
-        except ConnectionLostError:
-            self.close()
-            raise StopIteration from None
-        self.dropped += dropped
-        return Image(image.step, image.time, image.planes, dropped)
-
-    def close(self) -> None:
-        """Ends the stream."""
-        self._open = False
-        self._connection.close()
-
-    def __enter__(self) -> ImageStream:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def _read(self, connection: Connection) -> tuple[Image, int]:
+        image = self._reader.read(connection, self.timeout)
+        dropped = image.dropped
+        skipped = 0
+        # What waits in the buffers of the sockets is older than what the server sends next.
+        while not self.lossless and skipped < _MAX_SKIPPED and connection.has_more():
+            image = self._reader.read(connection, self.timeout)
+            skipped += 1
+            dropped += 1 + image.dropped
+        return Image(image.step, image.time, image.planes, dropped), dropped

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
 
 from .camera import Image, ImageReader, ImageStream, Optics, read_optics
-from .errors import ConnectionLostError, WireError, read_refusal
+from .errors import WireError
 from .reading import Field, Info, Reading, Values, identifier, read_frame, read_info, read_sample, values_type
-from .wire import Connection, DevicePort, read_numbers, write_numbers
+from .wire import Connection, DevicePort, Stream, read_numbers, write_numbers
 
 
 class Device:
@@ -168,12 +167,11 @@ class Device:
             raise WireError(f"expected OK to '{text}', got '{answer[:200]}'")
 
 
-class Subscription:
+class Subscription(Stream[Reading]):
     """A stream of readings: `for reading in sensor.subscribe(100)`.
 
-    It is an iterator and a context manager, and for one thread at a time. A reader that is too slow gets the newest reading
-    and finds in `reading.dropped` how many it missed, in all so far (`lossless`: it gets all of them, until it is 4 s behind).
-    After a reset steps count from 0 again. It ends when the server does, or when it is closed, from whatever thread.
+    A reader that is too slow gets the newest reading and finds in `reading.dropped` how many it missed, in `dropped` all so far
+    (`lossless`: it gets all of them, until it is 4 s behind). After a reset steps count from 0 again.
     """
 
     def __init__(
@@ -186,45 +184,9 @@ class Subscription:
     ) -> None:
         if every < 1:
             raise ValueError(f"expected every step or every n-th, got {every}")
-        request = f"SUB {every} all" if lossless else f"SUB {every}"
-        self.dropped = 0
-        self.timeout = timeout
         self._make = make
-        self._connection: Connection = line.open()
-        self._open = True
-        try:
-            self._connection.send_line(request)
-            answer = self._connection.read_line(line.timeout)
-            if (refusal := read_refusal(answer, request, line.who)) is not None:
-                raise refusal
-        except BaseException:
-            self.close()
-            raise
+        super().__init__(line, f"SUB {every} all" if lossless else f"SUB {every}", timeout)
 
-    def __iter__(self) -> Subscription:
-        return self
-
-    def __next__(self) -> Reading:
-        """The next reading. After a `NoAnswerError` it may be asked again."""
-        if not self._open:
-            raise StopIteration
-        try:
-            reading = read_sample(self._connection.read_line(self.timeout), self._make)
-        except ConnectionLostError:
-            self.close()
-            raise StopIteration from None
-        self.dropped += reading.dropped
-        return reading
-
-    def close(self) -> None:
-        """Ends the stream."""
-        self._open = False
-        self._connection.close()
-
-    def __enter__(self) -> Subscription:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def _read(self, connection: Connection) -> tuple[Reading, int]:
+        reading = read_sample(connection.read_line(self.timeout), self._make)
+        return reading, reading.dropped

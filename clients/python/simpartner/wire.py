@@ -8,7 +8,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Final, TypeVar
+from types import TracebackType
+from typing import Any, Final, Generic, TypeVar
 
 from .errors import (
     ConnectionLostError,
@@ -27,6 +28,8 @@ _PIECE: Final = 1 << 16
 """The most bytes that are taken from a socket at once: what it usually holds."""
 
 _Answer = TypeVar("_Answer")
+_Item = TypeVar("_Item")
+_Self = TypeVar("_Self", bound="Stream[Any]")
 
 _PAIR: Final = re.compile(r"(?:^| )([A-Za-z_][A-Za-z0-9_]*)=")
 
@@ -213,6 +216,60 @@ class DevicePort(Port):
         refusal = read_refusal(connection.read_line(self.timeout), "", self.who)
         if isinstance(refusal, TokenError) or (refusal is not None and refusal.code == 6):
             raise refusal
+
+
+class Stream(Generic[_Item]):
+    """What a device sends after `SUB`, on a connection of its own: an iterator and a context manager, for one thread at a time.
+
+    It ends when the server does, or when it is closed, from whatever thread. A kind of stream says how its next item is read.
+    """
+
+    def __init__(self, line: DevicePort, request: str, timeout: float | None) -> None:
+        self.dropped = 0
+        """The number of items that were missed so far."""
+        self.timeout = timeout
+        self._connection: Connection = line.open()
+        self._open = True
+        try:
+            self._connection.send_line(request)
+            answer = self._connection.read_line(line.timeout)
+            if (refusal := read_refusal(answer, request, line.who)) is not None:
+                raise refusal
+        except BaseException:
+            self.close()
+            raise
+
+    def _read(self, connection: Connection) -> tuple[_Item, int]:
+        """The next item, and how many were missed before it."""
+        raise NotImplementedError
+
+    def __iter__(self: _Self) -> _Self:
+        return self
+
+    def __next__(self) -> _Item:
+        """The next item. After a `NoAnswerError` or a `RefusedError` it may be asked for again."""
+        if not self._open:
+            raise StopIteration
+        try:
+            item, dropped = self._read(self._connection)
+        except ConnectionLostError:
+            self.close()
+            raise StopIteration from None
+        self.dropped += dropped
+        return item
+
+    def close(self) -> None:
+        """Ends the stream."""
+        self._open = False
+        self._connection.close()
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 def read_pairs(text: str) -> dict[str, str]:

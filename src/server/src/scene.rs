@@ -63,7 +63,7 @@ pub(super) fn vector(vector: DVec3) -> [f64; 3] {
 }
 
 /// Components xx, yy, zz, xy, xz, yz of a symmetric tensor, named as in URDF.
-fn tensor(tensor: DMat3) -> [f64; 6] {
+fn tensor_components(tensor: DMat3) -> [f64; 6] {
     let [x, y, z] = [tensor.x_axis, tensor.y_axis, tensor.z_axis];
     [x.x, y.y, z.z, y.x, z.x, z.y]
 }
@@ -131,7 +131,7 @@ fn json_of_body(body: &Body, world: &World) -> Value {
         "pose": json_of_pose(&body.pose),
         "mass": mass.mass,
         "centre_of_mass": vector(mass.centre_of_mass),
-        "inertia": tensor(mass.tensor),
+        "inertia": tensor_components(mass.tensor),
         "friction": body.material.friction,
         "shape": body.shape.as_ref().map(json_of_placed),
         "visuals": body.visuals.iter().map(json_of_visual).collect::<Vec<_>>(),

@@ -18,8 +18,12 @@ use super::{
     outlet::{Delivery, Outlet, Subscription},
 };
 
-/// Largest number of records that wait for the studio: two seconds of images at 30 Hz.
+/// Number of waiting records from which a clock without deadlines waits: two seconds of images at 30 Hz.
 const MAX_WAITING: usize = 64;
+
+/// Largest number of waiting records while steps have deadlines: those of a second in which a camera without a rate
+/// takes an image in each step of 1 ms. Only an image that takes longer to make fills the queue.
+const MAX_WAITING_WITH_DEADLINES: usize = 1000;
 
 /// Reason of a missing image, as a sentence for a client.
 pub(crate) type NoImage = String;
@@ -66,7 +70,7 @@ impl Cameras {
     /// The image of a camera that has arrived last, made now if nobody has asked for it.
     ///
     /// # Errors
-    /// There is none.
+    /// No image of the camera can be made; the text says why.
     pub(crate) async fn newest_frame(&self, camera: u32) -> Result<Arc<Frame>, NoImage> {
         let (answer, answered) = oneshot::channel();
         let ended = || "the server is closing".to_owned();
@@ -91,8 +95,8 @@ impl Cameras {
 
 impl ImageSink for Cameras {
     fn take_record(&self, record: &Arc<StepRecord>, has_deadlines: bool) {
-        if has_deadlines && self.is_full() {
-            // The studio counts the gap by the images that have arrived.
+        if has_deadlines && self.waiting.load(Ordering::Acquire) >= MAX_WAITING_WITH_DEADLINES {
+            // The images of this record are lost, and no client counts them as missed.
             return;
         }
         self.waiting.fetch_add(1, Ordering::AcqRel);

@@ -18,6 +18,9 @@ use crate::{
     served::Served,
 };
 
+/// Length of the parts in which an image is sent, bytes: at the lowest permitted rate of 64 kB a second, 4 s each.
+const PART_BYTES: usize = 256 * 1024;
+
 /// A client's subscription to images.
 struct ImageStream {
     subscription: Subscription,
@@ -136,7 +139,10 @@ async fn send_frame(
     match message {
         Ok(Ok(message)) => {
             connection.send(out).await?;
-            connection.send_bytes(&message).await?;
+            // Each part has a time limit of its own, so that a client that does not read is noticed within seconds.
+            for part in message.chunks(PART_BYTES) {
+                connection.send_bytes(part).await?;
+            }
         }
         Ok(Err(why)) => out.push_str(&format!("{}\n", Refusal::State(why))),
         // The encoder panicked, which is a defect of this program.

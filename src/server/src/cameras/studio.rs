@@ -156,18 +156,32 @@ impl Studio {
     fn take_arrival(&mut self, record: &StepRecord, served: &Arc<Served>, arrival: Arrival) {
         let Arrival { device, step, source } = arrival;
         let Some(camera) = served.devices.get(device.index()).map(|port| port.number) else { return };
+        let (served, device, source) = match source {
+            // The image is of the world before an edit, in which bodies and devices have other ids.
+            ImageSource::Record(of) if of.world != record.world => match self.device_in(of.world, camera) {
+                Some((served, device)) => (served, device, ImageSource::Record(of)),
+                None => (Arc::clone(served), device, ImageSource::Lost),
+            },
+            source => (Arc::clone(served), device, source),
+        };
         let is_due = self.cameras.outlet_of(camera).is_wanted();
-        let newest = self.newest.entry(camera).or_insert_with(|| Newest::before_first(served, device));
-        let is_known = newest.number > 0 && (newest.epoch, newest.step) == (record.epoch, step);
-        if is_known && newest.served.layout.world() == record.world {
-            // A camera that is stuck has no new image.
+        let newest = self.newest.entry(camera).or_insert_with(|| Newest::before_first(&served, device));
+        if newest.number > 0 && (newest.epoch, newest.step) == (record.epoch, step) {
+            // A camera that is stuck has no new image, and a world edit makes none.
             return;
         }
         newest.left_out += u64::from(newest.is_due && newest.made.is_none());
-        (newest.served, newest.device) = (Arc::clone(served), device);
+        (newest.served, newest.device) = (served, device);
         (newest.epoch, newest.step, newest.source) = (record.epoch, step, source);
         (newest.number, newest.is_due, newest.made) = (newest.number + 1, is_due, None);
         self.report_left_out(camera);
+    }
+
+    /// The camera of a port in a world by its number, if the server still knows that world.
+    fn device_in(&self, world: u32, camera: u32) -> Option<(Arc<Served>, DeviceId)> {
+        let served = self.shared.upgrade()?.served_as(world)?;
+        let device = served.device_at(camera)?;
+        Some((served, device))
     }
 
     fn wait_for(&mut self, camera: u32, answer: oneshot::Sender<Result<Arc<Frame>, NoImage>>) {
@@ -257,6 +271,13 @@ impl Studio {
         if shared.handle.note(event).is_ok() {
             (newest.left_out, newest.reported_ns) = (0, now_ns());
         }
+    }
+}
+
+impl Drop for Studio {
+    /// Nobody takes the waiting records any more, so the clock must not wait for that.
+    fn drop(&mut self) {
+        self.cameras.waiting.store(0, Ordering::Release);
     }
 }
 
