@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint, builder::PossibleValuesParser};
-use simpartner_description::xml;
+use simpartner_description::{Parameter, xml};
 
 use super::exit::CliError;
 use crate::config::{self, Config, Override, PropertiesFile};
@@ -45,6 +45,10 @@ pub(super) struct ConfigurationArguments {
     /// Value of any other setting, as `--set section.key=value`; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
+    /// Value of the world's or a robot's files that is replaced, as `--model surface.friction=0.4` or `--model
+    /// 'WorkPartner.Wheel*.mass=*1.1'`; may be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(super) model: Vec<String>,
 }
 
 impl ConfigurationArguments {
@@ -59,6 +63,11 @@ impl ConfigurationArguments {
             .map_err(|problem| CliError::Usage(format!("--properties: cannot read '{name}': {}", problem.message)))?;
         let file = text.as_deref().map(|text| PropertiesFile { path: &name, text });
         let mut all = overrides(&self.set)?;
+        let parameters = self.model.iter().map(|given| Parameter::parse(given)).collect::<Result<Vec<_>, _>>();
+        let parameters = parameters.map_err(|error| CliError::Usage(format!("--model: {error}")))?;
+        let parameters: Vec<_> =
+            parameters.iter().map(|given| (format!("model.{}", given.path), given.value.to_string())).collect();
+        all.extend(parameters.iter().map(|(key, text)| Override { name: "--model", key, text }));
         let given = [
             ("--world", "simulation.world_file", self.world.as_deref()),
             ("--fixed-base", "simulation.fixed_base", self.fixed_base.then_some("true")),

@@ -26,8 +26,9 @@ pub(super) struct DevicesArguments {
 /// Lists the devices of the configured world.
 pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliError> {
     let config = arguments.configuration.config(&[])?;
-    let world = xml::read_world_or_robot(&config.simulation.world_file, config.simulation.fixed_base)?;
-    let timestep = config.simulation.timestep;
+    let settings = &config.simulation;
+    let world = xml::read_world_or_robot(&settings.world_file, settings.fixed_base, &settings.parameters)?;
+    let timestep = settings.timestep;
     let devices: Vec<DeviceInfo> = world.devices.iter().map(|spec| device::describe(spec, &world, timestep)).collect();
     let bound = BoundPorts::new(arguments, &config)?;
     let mut of_devices = Vec::new();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use simpartner_description::xml;
+use simpartner_description::{Parameters, xml};
 
 use simpartner_terminal::output::line;
 
@@ -39,7 +39,7 @@ pub(super) fn draw(arguments: &DrawArguments) -> Result<ExitStatus, CliError> {
         View::Top => draw::View::Top,
     };
     for path in &arguments.worlds {
-        let world = xml::read_world_or_robot(path, false)?;
+        let world = xml::read_world_or_robot(path, false, &Parameters::default())?;
         let picture = path.with_extension("svg");
         let picture = match (&arguments.output, picture.file_name()) {
             (Some(folder), Some(name)) => folder.join(name),

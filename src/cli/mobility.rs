@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use clap::Args;
-use simpartner_description::xml;
+use simpartner_description::{Parameters, xml};
 use simpartner_model::Soil;
 use simpartner_terminal::output::{line, print};
 use simpartner_wire::near::did_you_mean;
@@ -112,7 +112,7 @@ fn parse_diameter(text: &str) -> Result<f64, String> {
 /// Prints the figures and writes the plots.
 pub(super) fn mobility(arguments: &MobilityArguments) -> Result<ExitStatus, CliError> {
     let site = Site { ground: ground_of(arguments)?, gravity: arguments.gravity, rim_speed: arguments.speed };
-    let world = xml::read_world_or_robot(&arguments.robot, false)?;
+    let world = xml::read_world_or_robot(&arguments.robot, false, &Parameters::default())?;
     let refuse = |error: MobilityError| match error {
         MobilityError::Robot { .. } => CliError::Input(format!("{}: {error}", arguments.robot.display())),
         MobilityError::Engine(error) => error.into(),

@@ -9,7 +9,7 @@ mod subject;
 use std::path::{Path, PathBuf};
 
 use bevy_math::DVec3;
-use simpartner_description::xml;
+use simpartner_description::{Parameters, xml};
 use simpartner_model::{Mechanism, Moment, Pose};
 use simpartner_render::{Camera, Optics, Scene, View, bodies_middle, looking_at, overview};
 use simpartner_terminal::output::line;
@@ -45,7 +45,7 @@ pub(super) fn render_pictures(arguments: &RenderArguments) -> Result<ExitStatus,
         Some(at) => render_run(arguments, camera, at)?,
         None => {
             let file = Path::new(&arguments.subject);
-            let world = xml::read_world_or_robot(file, false)?;
+            let world = xml::read_world_or_robot(file, false, &Parameters::default())?;
             let stem = file.file_stem().unwrap_or_default().to_string_lossy();
             let path = arguments.output.clone().unwrap_or_else(|| format!("{stem}.png").into());
             let shot = Shot::of_mechanism(arguments, camera, &world.mechanism)?;

@@ -16,7 +16,7 @@ use crate::{
     analysis::compare::{Comparison, Difference, Differing, Largest, Side, compare},
     recorder::{
         Inquiry, RecordedRun, RecorderError,
-        inquiry::{Selection, TABLES, Value},
+        inquiry::{Selection, TABLES, Table, Value},
     },
 };
 
@@ -25,10 +25,63 @@ use crate::{
 pub(super) struct RunsArguments {
     #[command(subcommand)]
     what: Option<What>,
+    /// Only runs whose model has this parameter, as `surface.friction`, `surface.friction=0.4`, or with `<` or `>`; may
+    /// be given several times
+    #[arg(long = "parameter", value_name = "PATH[=VALUE]", value_parser = Wanted::parse_wanted)]
+    wanted: Vec<Wanted>,
     #[command(flatten)]
     log: LogArguments,
     #[command(flatten)]
     report: ReportArguments,
+}
+
+/// A parameter that the listed runs have.
+#[derive(Debug, Clone)]
+struct Wanted {
+    path: String,
+    /// `=`, `<` or `>` and the other side.
+    comparison: Option<(char, String)>,
+}
+
+/// A parameter of a run: path, text and number.
+type RunParameter = (String, String, Option<f64>);
+
+impl Wanted {
+    fn parse_wanted(text: &str) -> Result<Self, String> {
+        let Some(at) = text.find(['=', '<', '>']) else {
+            return Ok(Self { path: text.trim().to_owned(), comparison: None });
+        };
+        let (sign, value) = (text[at..].chars().next().unwrap_or('='), text[at + 1..].trim());
+        if value.is_empty() || (sign != '=' && value.parse::<f64>().is_err()) {
+            return Err(format!("expected PATH, PATH=VALUE, PATH<NUMBER or PATH>NUMBER, got '{text}'"));
+        }
+        Ok(Self { path: text[..at].trim().to_owned(), comparison: Some((sign, value.to_owned())) })
+    }
+
+    fn is_among(&self, parameters: &[RunParameter]) -> bool {
+        parameters.iter().filter(|(path, ..)| *path == self.path).any(|(_, text, number)| {
+            let Some((sign, value)) = &self.comparison else { return true };
+            match (number, value.parse::<f64>()) {
+                (Some(number), Ok(value)) => match sign {
+                    '<' => *number < value,
+                    '>' => *number > value,
+                    _ => *number == value,
+                },
+                _ => *sign == '=' && text == value,
+            }
+        })
+    }
+}
+
+/// The values that a run replaced in its model.
+fn run_parameters(inquiry: &mut Inquiry, run: i64) -> Result<Vec<RunParameter>, CliError> {
+    let table = Table::named("parameter").ok_or_else(|| CliError::Input("no table of parameters".into()))?;
+    let mut found = Vec::new();
+    inquiry.rows(&Selection::all(table, run), &["path", "text", "value"], |row| {
+        found.push((row[0].text().to_owned(), row[1].text().to_owned(), row[2].number()));
+        Ok::<_, RecorderError>(())
+    })?;
+    Ok(found)
 }
 
 #[derive(Debug, Subcommand)]
@@ -59,10 +112,13 @@ pub(super) fn runs(arguments: &RunsArguments) -> Result<ExitStatus, CliError> {
     let runs = inquiry.runs()?;
     let mut listed = Vec::new();
     for run in runs {
-        listed.push((run_counts(&mut inquiry, &run)?, run));
+        let parameters = run_parameters(&mut inquiry, run.simulation_id)?;
+        if arguments.wanted.iter().all(|wanted| wanted.is_among(&parameters)) {
+            listed.push((run_counts(&mut inquiry, &run)?, run, parameters));
+        }
     }
     let text = if arguments.report.is_json() {
-        let runs: Vec<Json> = listed.iter().map(|(counts, run)| json_of(counts, run)).collect();
+        let runs: Vec<Json> = listed.iter().map(|(counts, run, parameters)| json_of(counts, run, parameters)).collect();
         format!("{:#}\n", json!(runs))
     } else {
         runs_table(&listed)
@@ -89,7 +145,7 @@ fn run_counts(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Counts, Record
     Ok(counts)
 }
 
-fn runs_table(listed: &[(Counts, RecordedRun)]) -> String {
+fn runs_table(listed: &[(Counts, RecordedRun, Vec<RunParameter>)]) -> String {
     let mut out = String::new();
     let number = |number: Option<i64>| number.map_or("-".into(), |number| number.to_string());
     let head = ("run", "started", "status", "steps", "rows", "size", "rtf");
@@ -99,18 +155,19 @@ fn runs_table(listed: &[(Counts, RecordedRun)]) -> String {
         "{:>5}  {:<24}  {:<10}  {:>9}  {:>10}  {:>9}  {:>8}  world",
         head.0, head.1, head.2, head.3, head.4, head.5, head.6
     );
-    for (counts, run) in listed {
+    for (counts, run, parameters) in listed {
         let factor = run.real_time_factor.map_or("-".into(), |factor| format!("{factor:.3}"));
         let _ = writeln!(
             out,
-            "{:>5}  {:<24}  {:<10}  {:>9}  {:>10}  {:>9}  {factor:>8}  {}",
+            "{:>5}  {:<24}  {:<10}  {:>9}  {:>10}  {:>9}  {factor:>8}  {}{}",
             run.simulation_id,
             run.started,
             run.status,
             number(counts.steps),
             number(counts.rows),
             run.bytes.map_or("-".into(), size_text),
-            run.world
+            run.world,
+            parameters.iter().map(|(path, text, _)| format!("  {path}={text}")).collect::<String>()
         );
     }
     out
@@ -129,7 +186,10 @@ fn size_text(bytes: u64) -> String {
     format!("{value:.digits$} {}", units[unit])
 }
 
-fn json_of(counts: &Counts, run: &RecordedRun) -> Json {
+fn json_of(counts: &Counts, run: &RecordedRun, parameters: &[RunParameter]) -> Json {
+    let parameter = |(path, text, number): &RunParameter| {
+        (path.clone(), number.filter(|_| !text.starts_with('*')).map_or_else(|| json!(text), |number| json!(number)))
+    };
     json!({
         "run": run.simulation_id,
         "world": run.world,
@@ -143,6 +203,7 @@ fn json_of(counts: &Counts, run: &RecordedRun) -> Json {
         "rows": counts.rows,
         "bytes": run.bytes,
         "real_time_factor": run.real_time_factor,
+        "parameters": parameters.iter().map(parameter).collect::<serde_json::Map<_, _>>(),
     })
 }
 

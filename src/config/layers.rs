@@ -2,7 +2,10 @@
 
 use std::{ffi::OsString, fmt};
 
-use simpartner_description::xml::{self, shorten};
+use simpartner_description::{
+    Parameter, ParameterError, ParameterPath, ParameterValue, Parameters,
+    xml::{self, shorten},
+};
 use simpartner_wire::near;
 use thiserror::Error;
 use toml::{
@@ -59,10 +62,17 @@ impl fmt::Display for ConfigError {
     }
 }
 
+/// The section of parameters of the model, whose keys are paths in the model.
+const MODEL_SECTION: &str = "model";
+/// Largest depth of tables in that section: more than elements have in a model.
+const MAX_PATH_DEPTH: usize = 20;
+
 /// The values of all settings, in the order of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Layers {
     pub(super) values: Vec<SettingValue>,
+    /// Parameters of the model, from the section [`MODEL_SECTION`].
+    parameters: Parameters,
     problems: Vec<Problem>,
 }
 
@@ -74,7 +84,13 @@ impl Layers {
                 .accept(&RawValue::Plain(setting.default))
                 .expect("a test checks every default against its own type")
         };
-        Self { values: SETTINGS.iter().map(default).collect(), problems: Vec::new() }
+        let values = SETTINGS.iter().map(default).collect();
+        Self { values, parameters: Parameters::default(), problems: Vec::new() }
+    }
+
+    /// Layers that end with these values.
+    pub(super) fn of_values(values: Vec<SettingValue>, parameters: Parameters) -> Self {
+        Self { values, parameters, problems: Vec::new() }
     }
 
     /// Applies a properties file.
@@ -87,8 +103,10 @@ impl Layers {
         }
         for (section, content) in in_order(table.get_ref()) {
             let name = section.get_ref().as_ref();
-            if !SETTINGS.iter().any(|setting| setting.section == name) {
-                let sections = SETTINGS.iter().map(|setting| setting.section);
+            if let (MODEL_SECTION, DeValue::Table(parameters)) = (name, content.get_ref()) {
+                self.apply_parameters(parameters, "", MAX_PATH_DEPTH, &place);
+            } else if !SETTINGS.iter().any(|setting| setting.section == name) {
+                let sections = SETTINGS.iter().map(|setting| setting.section).chain([MODEL_SECTION]);
                 let closest = sections.filter_map(|section| Some((name_distance(name, section)?, section))).min();
                 let hint = suggestion(closest.map(|(_, section)| section.to_owned()));
                 self.add_problem(
@@ -105,6 +123,41 @@ impl Layers {
                 let text = format!("{name}: expected a section, [{name}], got {}", shorten(&file.text[content.span()]));
                 self.add_problem(place(section.span().start), text);
             }
+        }
+    }
+
+    /// Applies the parameters of a table. Tables in it continue the path: `surface.friction = 1` is a table.
+    fn apply_parameters(&mut self, table: &DeTable<'_>, around: &str, depth: usize, place: &dyn Fn(usize) -> String) {
+        for (key, value) in in_order(table) {
+            let place_of_key = place(key.span().start);
+            let path = match around {
+                "" => key.get_ref().to_string(),
+                around => format!("{around}.{}", key.get_ref()),
+            };
+            let text = match raw_value(value) {
+                RawValue::Typed(value) => value.plain_text(),
+                RawValue::Plain(_) | RawValue::Other => match value.get_ref() {
+                    DeValue::Table(inner) if depth > 0 => {
+                        self.apply_parameters(inner, &path, depth - 1, place);
+                        continue;
+                    }
+                    _ => {
+                        self.add_problem(place_of_key, format!("{MODEL_SECTION}.{path}: expected a number or a word"));
+                        continue;
+                    }
+                },
+            };
+            self.set_parameter(&place_of_key, &path, &text);
+        }
+    }
+
+    fn set_parameter(&mut self, place: &str, path: &str, value: &str) {
+        let parameter = || {
+            let parameter = Parameter { path: ParameterPath::parse(path)?, value: ParameterValue::parse(value)? };
+            Ok::<_, ParameterError>(parameter)
+        };
+        if let Err(error) = parameter().and_then(|parameter| self.parameters.set(parameter)) {
+            self.add_problem(place.to_owned(), error.to_string());
         }
     }
 
@@ -134,13 +187,17 @@ impl Layers {
     /// Applies overrides.
     pub(super) fn apply_overrides(&mut self, overrides: &[Override<'_>]) {
         for given in overrides {
+            if let Some(path) = given.key.strip_prefix(MODEL_SECTION).and_then(|path| path.strip_prefix('.')) {
+                self.set_parameter(given.name, path, given.text);
+                continue;
+            }
             self.set_value(given.name, given.key, &RawValue::Plain(given.text), given.text);
         }
     }
 
-    /// The values, or all mistakes.
-    pub(super) fn into_values(self) -> Result<Vec<SettingValue>, ConfigError> {
-        if self.problems.is_empty() { Ok(self.values) } else { Err(ConfigError(self.problems)) }
+    /// The values and the parameters of the model, or all mistakes.
+    pub(super) fn into_values(self) -> Result<(Vec<SettingValue>, Parameters), ConfigError> {
+        if self.problems.is_empty() { Ok((self.values, self.parameters)) } else { Err(ConfigError(self.problems)) }
     }
 
     /// Sets the setting with this path. `shown` is the value for messages.

@@ -12,6 +12,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use layers::Layers;
 use setting_type::SettingType;
+use simpartner_description::Parameters;
 use simpartner_dynamics::{EngineKind, ImpactLaw, Integrator};
 use simpartner_model::Timestep;
 use table::{SETTINGS, SettingValue};
@@ -46,6 +47,8 @@ pub struct Config {
     pub realtime: Scheduling,
     /// All values as a properties file.
     effective: String,
+    /// All values, in the order of the table.
+    values: Vec<SettingValue>,
 }
 
 /// The section `simulation`.
@@ -55,6 +58,8 @@ pub struct SimulationConfig {
     pub world_file: PathBuf,
     /// True if the root of such a robot is fixed.
     pub fixed_base: bool,
+    /// Values of the model's files that are replaced.
+    pub parameters: Parameters,
     /// Clock mode.
     pub mode: Mode,
     /// Simulated seconds per wall second in real time.
@@ -109,7 +114,21 @@ impl Config {
         }
         layers.apply_environment(variables);
         layers.apply_overrides(overrides);
-        let mut config = Self::from_values(layers.into_values()?).0;
+        let (values, parameters) = layers.into_values()?;
+        let mut config = Self::from_values(values, parameters).0;
+        config.keep_ports(overrides);
+        Ok(config)
+    }
+
+    /// The same settings with further overrides.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn with_overrides(&self, overrides: &[Override<'_>]) -> Result<Self, ConfigError> {
+        let mut layers = Layers::of_values(self.values.clone(), self.simulation.parameters.clone());
+        layers.apply_overrides(overrides);
+        let (values, parameters) = layers.into_values()?;
+        let mut config = Self::from_values(values, parameters).0;
         config.keep_ports(overrides);
         Ok(config)
     }
@@ -144,13 +163,13 @@ impl Config {
     }
 
     /// Converts the values. The second result says for each setting whether it was read, for the test that all are.
-    fn from_values(values: Vec<SettingValue>) -> (Self, Vec<bool>) {
-        let effective = text::effective_text(&values);
-        let mut accepted = AcceptedValues { read: vec![false; values.len()], values };
+    fn from_values(values: Vec<SettingValue>, parameters: Parameters) -> (Self, Vec<bool>) {
+        let effective = text::effective_text(&values, &parameters);
+        let mut accepted = AcceptedValues { read: vec![false; values.len()], values: values.clone() };
         let logged = accepted.boolean("log.enabled");
         let log = accepted.log();
         let config = Self {
-            simulation: accepted.simulation(),
+            simulation: SimulationConfig { parameters, ..accepted.simulation() },
             lockstep: accepted.lockstep(),
             physics: accepted.physics(),
             log: logged.then_some(log),
@@ -159,6 +178,7 @@ impl Config {
             viewer_port: accepted.viewer_port(),
             realtime: accepted.realtime(),
             effective,
+            values,
         };
         (config, accepted.read)
     }
@@ -178,6 +198,7 @@ impl AcceptedValues {
         SimulationConfig {
             world_file: self.text("simulation.world_file").into(),
             fixed_base: self.boolean("simulation.fixed_base"),
+            parameters: Parameters::default(),
             mode: match self.text("simulation.mode").as_str() {
                 "fast" => Mode::Fast,
                 "lockstep" => Mode::Lockstep,
@@ -339,7 +360,7 @@ mod tests {
 
     #[test]
     fn every_setting_is_read() {
-        let (_, read) = Config::from_values(Layers::defaults().values);
+        let (_, read) = Config::from_values(Layers::defaults().values, Parameters::default());
         let unread: Vec<String> = SETTINGS.iter().zip(read).filter(|(_, read)| !read).map(|(s, _)| s.path()).collect();
         assert_eq!(unread, Vec::<String>::new());
     }

@@ -51,6 +51,18 @@ pub(super) enum RawValue<'a> {
     Other,
 }
 
+impl SettingValue {
+    /// The value without quotation marks.
+    pub(super) fn plain_text(&self) -> String {
+        match self {
+            Self::Boolean(value) => value.to_string(),
+            Self::Integer(value) => value.to_string(),
+            Self::Real(value) => value.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
 impl SettingType {
     /// The value, if the type accepts it.
     pub(super) fn accept(self, raw: &RawValue<'_>) -> Option<SettingValue> {

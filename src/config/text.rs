@@ -1,5 +1,7 @@
 //! Settings as text: the default `properties.toml`, and the effective values for the log.
 
+use simpartner_description::Parameters;
+
 use super::table::{SETTINGS, Setting, SettingType, SettingValue};
 use crate::recorder;
 
@@ -27,6 +29,14 @@ const FILE_HEADER: &str = "\
 #                              not depend on the timestep
 ";
 
+/// The section of parameters in the default file, where it is empty.
+const MODEL_SECTION: &str = "
+# Values of world and robot files that this run replaces, by their paths, such as
+#   surface.friction = 0.4
+#   \"WorkPartner.Wheel*.mass\" = \"*1.1\"    the number in the file times 1.1
+[model]
+";
+
 /// The text of `properties.toml` in the repository.
 pub fn default_properties() -> String {
     let mut text = FILE_HEADER.to_owned();
@@ -44,11 +54,11 @@ pub fn default_properties() -> String {
         };
         text += &format!("\n# {comment}\n{} = {}\n", setting.key, toml_text(value));
     }
-    text
+    text + MODEL_SECTION
 }
 
 /// All values as a properties file, without comments. Tokens and passwords are left out, because logs are passed on.
-pub(super) fn effective_text(values: &[SettingValue]) -> String {
+pub(super) fn effective_text(values: &[SettingValue], parameters: &Parameters) -> String {
     let mut text = String::new();
     for (index, (setting, value)) in SETTINGS.iter().zip(values).enumerate() {
         begin_section(&mut text, index);
@@ -64,6 +74,14 @@ pub(super) fn effective_text(values: &[SettingValue]) -> String {
             }
             Setting { key, .. } => format!("{key} = {}\n", toml_text(value)),
         };
+    }
+    if !parameters.is_empty() {
+        text += "\n[model]\n";
+    }
+    for parameter in parameters.iter() {
+        // A basic string of TOML, which is a key as well; its escapes are those of JSON.
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        text += &format!("{} = {}\n", quoted(parameter.path.as_str()), quoted(&parameter.value.to_string()));
     }
     text
 }

@@ -1,6 +1,6 @@
 //! Errors of replays and forks.
 
-use simpartner_description::xml::Diagnostics;
+use simpartner_description::{ParameterError, xml::Diagnostics};
 use simpartner_dynamics::BuildError;
 use simpartner_model::StepIndex;
 use thiserror::Error;
@@ -24,6 +24,14 @@ pub enum ReplayError {
     /// The properties in the log, or a fork's overrides, have problems.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// A fork's parameter of the model has no valid path or value.
+    #[error("--set: {0}")]
+    Parameter(#[from] ParameterError),
+    /// A fork changes a parameter, and the engine cannot continue in a changed world.
+    #[error(
+        "--set: this physics engine cannot continue with other parameters of the model; use physics.engine = \"dynamics\""
+    )]
+    FixedParameters,
     /// The engine cannot represent the world.
     #[error(transparent)]
     World(#[from] BuildError),

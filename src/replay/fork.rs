@@ -1,8 +1,10 @@
 //! Forks: a logged run is repeated up to a step, and a new run continues from there with changes.
 
-use simpartner_description::Sequence;
+use std::sync::Arc;
+
+use simpartner_description::{Parameter, ParameterPath, ParameterValue, Parameters, Sequence, xml};
 use simpartner_model::StepIndex;
-use simpartner_wire::signal::Command;
+use simpartner_wire::signal::{Command, Renumbering};
 
 use super::{error::ReplayError, repeat::Replay};
 use crate::{
@@ -58,6 +60,11 @@ pub fn fork(mut replay: Replay, options: &ForkOptions<'_>, progress: &mut dyn Pr
     let mut simulation = run::build_simulation(replay.simulation.world(), &config)?;
     let restored = simulation.restore(&replay.simulation.snapshot());
     restored.map_err(|error| ReplayError::OtherSettings { step: at, error })?;
+    if let Some(changed) = with_changed_parameters(&simulation, &config, options.overrides)? {
+        let numbers = Renumbering::new(simulation.layout(), changed.layout());
+        // The new run begins here, so nothing remains of the old one to be logged.
+        simulation.go_on_in(changed, &numbers).map_err(|_| ReplayError::FixedParameters)?;
+    }
     // The snapshot is taken before any command is submitted, since commands for the next step act on the devices at
     // once.
     let origin =
@@ -76,6 +83,27 @@ pub fn fork(mut replay: Replay, options: &ForkOptions<'_>, progress: &mut dyn Pr
         end = Some(at.after(config.simulation.timestep.steps_in(duration)));
     }
     Ok(Job { simulation, config, end, origin: Some(origin) })
+}
+
+/// The simulation at step 0 of the same world with the parameters that the fork changes; `None` if it changes none.
+fn with_changed_parameters(
+    simulation: &Simulation,
+    config: &Config,
+    overrides: &[Override<'_>],
+) -> Result<Option<Simulation>, ReplayError> {
+    let world = simulation.world();
+    let mut parameters = Parameters::of_sources(&world.sources);
+    let before = parameters.clone();
+    for given in overrides {
+        let Some(path) = given.key.strip_prefix("model.") else { continue };
+        let (path, value) = (ParameterPath::parse(path)?, ParameterValue::parse(given.text)?);
+        parameters.set(Parameter { path, value })?;
+    }
+    if parameters == before {
+        return Ok(None);
+    }
+    let changed = Arc::new(xml::with_parameters(world, parameters)?);
+    Ok(Some(run::build_simulation(&changed, config)?))
 }
 
 /// The run's configuration with the overrides of the fork.

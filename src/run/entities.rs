@@ -1,4 +1,5 @@
-//! World edits of a run: the worlds in which it continues when robots are added or removed. The server knows neither
+//! World edits of a run: the worlds in which it continues when robots are added or removed, or parameters
+//! change. The server knows neither
 //! files nor settings nor the log; this adapter knows them all.
 
 use std::{
@@ -8,7 +9,7 @@ use std::{
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{
-    World,
+    Parameter, ParameterError, ParameterPath, ParameterValue, Parameters, World,
     xml::{self, Diagnostics, Newcomer, NewcomerFile, PortOffset},
 };
 use simpartner_model::Pose;
@@ -92,6 +93,17 @@ impl Entities for NextWorlds {
         self.build(xml::remove_entity(world, name), number)
     }
 
+    fn with_parameter(&self, world: &World, number: u32, path: &str, value: &str) -> Result<Simulation, String> {
+        let told = |error: ParameterError| error.to_string();
+        let parameter = Parameter {
+            path: ParameterPath::parse(path).map_err(told)?,
+            value: ParameterValue::parse(value).map_err(told)?,
+        };
+        let mut parameters = Parameters::of_sources(&world.sources);
+        parameters.set(parameter).map_err(told)?;
+        self.build(xml::with_parameters(world, parameters), number)
+    }
+
     fn spawnable(&self, world: &World) -> Vec<String> {
         world.sources.first().map(|own| xml::spawnable_robots(&own.path)).unwrap_or_default()
     }
@@ -119,7 +131,10 @@ fn one_line(problems: &Diagnostics) -> String {
     const MAX_PROBLEMS: usize = 3;
     let told = problems.problems.iter().take(MAX_PROBLEMS).map(|problem| {
         let help = problem.help.as_deref().map_or(String::new(), |help| format!("; {help}"));
-        format!("{}:{}:{}: {}{help}", problem.path, problem.line, problem.column, problem.message)
+        match problem.line {
+            0 => format!("{}: {}{help}", problem.path, problem.message),
+            line => format!("{}:{line}:{}: {}{help}", problem.path, problem.column, problem.message),
+        }
     });
     let mut line = told.collect::<Vec<_>>().join("; ");
     let more = problems.problems.len().saturating_sub(MAX_PROBLEMS) + problems.more;

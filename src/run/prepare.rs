@@ -41,7 +41,9 @@ impl Job {
     /// # Errors
     /// The files have errors, or contents that cannot be simulated; the error gives the place.
     pub fn read(config: Config, sequence: Option<&Path>) -> Result<Self, RunError> {
-        let world = Arc::new(xml::read_world_or_robot(&config.simulation.world_file, config.simulation.fixed_base)?);
+        let settings = &config.simulation;
+        let world = xml::read_world_or_robot(&settings.world_file, settings.fixed_base, &settings.parameters)?;
+        let world = Arc::new(world);
         let sequence = sequence.map(xml::read_sequence).transpose()?;
         Self::new(&world, sequence.as_ref(), config)
     }

@@ -8,7 +8,7 @@ use simpartner::benchmark::{
     arm::{Arm, Control, Start, VARIANTS},
     blocks::Blocks,
 };
-use simpartner_description::xml;
+use simpartner_description::{Parameters, xml};
 use simpartner_dynamics::{EngineKind, Motor, Settings};
 use simpartner_model::Timestep;
 
@@ -130,7 +130,7 @@ fn the_worlds_that_ship_are_what_the_verb_writes() {
 /// The maker's masses, 28.4 kg without the base, and 1.2 kg of hand and fingers.
 #[test]
 fn the_ur10_weighs_what_it_should_and_closes_both_fingers_alike() {
-    let world = xml::read_world_or_robot(Path::new("robots/ur10.xml"), false).unwrap();
+    let world = xml::read_world_or_robot(Path::new("robots/ur10.xml"), false, &Parameters::default()).unwrap();
     let mass: f64 = world.mechanism.bodies.iter().filter(|body| !body.fixed).map(|body| body.mass).sum();
     assert!((mass - 28.435 - 1.2).abs() < 1e-9, "{mass}");
     let mut engine = simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings()).unwrap();

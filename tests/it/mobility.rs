@@ -6,7 +6,7 @@ use simpartner::mobility::{
     Ground, Pair, Site, Steady, Study, Vehicle,
     rocks::{FreePath, mean_free_path},
 };
-use simpartner_description::xml;
+use simpartner_description::{Parameters, xml};
 use simpartner_model::{RockSizes, Soil};
 
 use crate::cli::{Scratch, output, text};
@@ -14,7 +14,7 @@ use crate::cli::{Scratch, output, text};
 const WORKPARTNER: &str = "robots/workpartner1.xml";
 
 fn vehicle(robot: &str) -> Vehicle {
-    Vehicle::new(&xml::read_world_or_robot(Path::new(robot), false).unwrap()).unwrap()
+    Vehicle::new(&xml::read_world_or_robot(Path::new(robot), false, &Parameters::default()).unwrap()).unwrap()
 }
 
 fn study(ground: Ground) -> Study {

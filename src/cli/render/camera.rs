@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use simpartner_description::{World, xml};
+use simpartner_description::{Parameters, World, xml};
 use simpartner_model::{DeviceId, StepIndex, Timestep};
 use simpartner_render::Scene;
 use simpartner_wire::{near::did_you_mean, signal::DeviceInfo};
@@ -47,7 +47,7 @@ pub(super) fn render_camera(arguments: &RenderArguments, camera: &str) -> Result
 /// The image before the first step.
 fn render_world(arguments: &RenderArguments, camera: &str) -> Result<PathBuf, CliError> {
     let file = Path::new(&arguments.subject);
-    let world = xml::read_world_or_robot(file, false)?;
+    let world = xml::read_world_or_robot(file, false, &Parameters::default())?;
     let describe = |spec| device::describe(spec, &world, Timestep::MILLISECOND);
     let devices: Vec<DeviceInfo> = world.devices.iter().map(describe).collect();
     // A world alone has the default seed.

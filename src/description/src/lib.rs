@@ -8,6 +8,7 @@ pub mod dem;
 mod device;
 mod limits;
 pub mod mesh;
+mod parameter;
 pub mod rwtask;
 mod sequence;
 mod source;
@@ -19,6 +20,7 @@ pub use device::{
     Actuator, Camera, Device, DeviceSpec, Frame, GeographicOrigin, ImageNoise, Law, MotorLimits, Mount, Noise,
     OnTimeout, PidGains, Push, Scanner, Sensor, SensorOptions, Watchdog,
 };
+pub use parameter::{Parameter, ParameterError, ParameterPath, ParameterValue, Parameters};
 pub use sequence::{
     Comparison, Condition, DeviceReference, Section, Sequence, SequenceItem, Timeline, TimelineCommand,
 };

@@ -140,6 +140,7 @@ fn event_level(kind: EventKind) -> Level {
         | EventKind::Place
         | EventKind::Spawn
         | EventKind::Remove
+        | EventKind::Parameter
         | EventKind::Watchdog
         | EventKind::TipOver
         | EventKind::LeftGround

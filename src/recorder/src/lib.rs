@@ -36,9 +36,10 @@ pub use read::{
     days_ago, source_file,
 };
 pub use write::{
-    Damage, ExpectedGrowth, GraspBatch, GraspFinding, GraspTaskFinding, GraspTasks, Imported, LogSummary, Missing,
-    MovedCommands, Origin, Patterns, Recorder, RecorderStatus, RunDescription, RunOutcome, Settings, SimulationSummary,
-    Thinning, WhenFull, WorldRegistry, import, keep_grasp,
+    CaseNumber, CaseParameter, CaseResult, Damage, ExpectedGrowth, GraspBatch, GraspFinding, GraspTaskFinding,
+    GraspTasks, Imported, LogSummary, Missing, MovedCommands, NewSweep, Origin, Patterns, Recorder, RecorderStatus,
+    RunDescription, RunOutcome, Settings, SimulationSummary, StoredSweep, SweepStore, Thinning, WhenFull,
+    WorldRegistry, import, keep_grasp,
 };
 
 /// Types of queries of a log, and of their results.

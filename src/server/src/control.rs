@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use simpartner_description::Parameters;
 use simpartner_model::StepIndex;
 use simpartner_wire::{
     protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, MAX_GIVEN, MAX_MESSAGE, Message, Order, Refusal},
@@ -95,6 +96,11 @@ pub(super) async fn answer(shared: &Arc<Shared>, client: ClientId, request: Cont
             return write_ok(world_edit::edit_world(shared, WorldEdit::Remove(name.clone())).await.map(drop), out);
         }
         ControlRequest::Spawnables => return list_spawnables(shared, out),
+        ControlRequest::SetParameter { path, value } => {
+            let change = WorldEdit::Parameter(path.clone(), value.clone());
+            return write_ok(world_edit::edit_world(shared, change).await.map(drop), out);
+        }
+        ControlRequest::Parameters => return list_parameters(shared, out),
         ControlRequest::Help => {
             out.push_str(&format!("OK {CONTROL_VERBS}\n"));
             return;
@@ -222,6 +228,14 @@ fn list_spawnables(shared: &Shared, out: &mut String) {
         }
         Err(refusal) => out.push_str(&format!("{refusal}\n")),
     }
+}
+
+/// Lists the values of the model's files that are replaced.
+fn list_parameters(shared: &Shared, out: &mut String) {
+    let served = shared.current();
+    let parameters = served.world.get().map(|world| Parameters::of_sources(&world.sources)).unwrap_or_default();
+    parameters.iter().for_each(|parameter| out.push_str(&format!("PARAM {parameter}\n")));
+    out.push_str(&format!("OK {}\n", parameters.iter().count()));
 }
 
 fn list_devices(shared: &Shared, out: &mut String) {

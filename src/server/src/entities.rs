@@ -1,4 +1,5 @@
-//! The interface to the code that builds an edited world: with a robot added, or with a robot or an object removed.
+//! The interface to the code that builds an edited world: with a robot added, with a robot or an
+//! object removed, or with other parameters.
 
 use simpartner_description::World;
 use simpartner_simulation::sim::Simulation;
@@ -25,6 +26,12 @@ pub trait Entities: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// Nothing has this name, or something else depends on it.
     fn without(&self, world: &World, number: u32, name: &str) -> Result<Simulation, String>;
+
+    /// Builds `world` with a value of its model replaced, as world number `number`.
+    ///
+    /// # Errors
+    /// The path leads nowhere, or the world is none with the value.
+    fn with_parameter(&self, world: &World, number: u32, path: &str, value: &str) -> Result<Simulation, String>;
 
     /// Names of the robot files that can be spawned.
     fn spawnable(&self, world: &World) -> Vec<String>;

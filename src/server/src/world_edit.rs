@@ -1,4 +1,4 @@
-//! World edits: adding a robot, or removing a robot or an object, while the server runs.
+//! World edits: adding a robot, removing a robot or an object, or changing a parameter, while the server runs.
 //!
 //! The edited world is read and built beside the running one, and its new ports are opened. Only then the clock is
 //! asked to replace the running world. A failure before that changes nothing. The clock replaces the world as a whole
@@ -28,6 +28,20 @@ const MAX_BIND_ATTEMPTS: usize = 20;
 pub(super) enum WorldEdit {
     Spawn(Box<Spawn>),
     Remove(String),
+    /// The path and the value of a parameter.
+    Parameter(String, String),
+}
+
+impl WorldEdit {
+    /// The event that tells of the edit, without its step. `name` is what was added, removed or changed.
+    fn event_of_edit(&self, name: &str) -> Event {
+        let (kind, text, value) = match self {
+            Self::Spawn(_) => (EventKind::Spawn, "the robot was added".to_owned(), None),
+            Self::Remove(_) => (EventKind::Remove, "it was removed".to_owned(), None),
+            Self::Parameter(_, value) => (EventKind::Parameter, value.clone(), value.parse().ok()),
+        };
+        Event { step: StepIndex(0), kind, subject: name.to_owned(), text, value }
+    }
 }
 
 /// Carries out a world edit, even if the client does not wait for the end. Returns the name of the robot that was
@@ -59,6 +73,9 @@ async fn build_and_switch(shared: &Arc<Shared>, change: WorldEdit) -> Result<Str
             match &*change {
                 WorldEdit::Spawn(spawn) => work.with_robot(&world, number, spawn, &taken),
                 WorldEdit::Remove(name) => Ok((work.without(&world, number, name)?, name.clone())),
+                WorldEdit::Parameter(path, value) => {
+                    Ok((work.with_parameter(&world, number, path, value)?, path.clone()))
+                }
             }
         });
         let built = built.await.map_err(|_| {
@@ -67,11 +84,8 @@ async fn build_and_switch(shared: &Arc<Shared>, change: WorldEdit) -> Result<Str
         let (simulation, name) = built.map_err(Refusal::Parameter)?;
         match bind_newcomers(shared, &served, &simulation) {
             Ok((next, listeners)) => {
-                let kind = match &*change {
-                    WorldEdit::Spawn(_) => EventKind::Spawn,
-                    WorldEdit::Remove(_) => EventKind::Remove,
-                };
-                switch_world(shared, &*entities, simulation, (next, listeners), (kind, &name)).await?;
+                let event = change.event_of_edit(&name);
+                switch_world(shared, &*entities, simulation, (next, listeners), event).await?;
                 return Ok(name);
             }
             Err(ServerError::Bind { address, cause, .. })
@@ -105,17 +119,12 @@ async fn switch_world(
     entities: &dyn Entities,
     simulation: Simulation,
     (next, listeners): (Served, Vec<bind::Opened>),
-    (kind, name): (EventKind, &str),
+    event: Event,
 ) -> Result<(), Refusal> {
     let number = next.layout.world();
     entities.register_world(&simulation);
     // Added first, because records of the edited world may come before the clock's answer.
     shared.add_served(next);
-    let text = match kind {
-        EventKind::Spawn => "the robot was added".to_owned(),
-        _ => "it was removed".to_owned(),
-    };
-    let event = Event { step: StepIndex(0), kind, subject: name.to_owned(), text, value: None };
     if let Err(error) = shared.handle.exchange(simulation, event).await {
         shared.remove_served(number);
         return Err(refusal(error));

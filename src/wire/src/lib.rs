@@ -4,6 +4,7 @@
 //! A client links this crate instead of the server.
 
 pub mod near;
+pub mod pattern;
 pub mod ports_file;
 pub mod protocol;
 pub mod signal;

@@ -15,7 +15,7 @@ const MAX_MESSAGE: usize = 600;
 pub struct Diagnostic {
     /// Path as it was opened.
     pub path: String,
-    /// Line, from 1.
+    /// Line, from 1; 0 for a problem that has no place in a file.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
@@ -89,6 +89,11 @@ impl Diagnostic {
         }
     }
 
+    /// A problem of something other than a file, such as a parameter of the command line.
+    pub fn outside_files(subject: &str, message: impl Into<String>) -> Self {
+        Self { line: 0, column: 0, ..Self::at(subject, "", 0, message) }
+    }
+
     /// The same with a hint.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(limit_length(help.into()).into());
@@ -133,7 +138,10 @@ impl From<Diagnostic> for Diagnostics {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(formatter, "{}:{}:{}: {}", self.path, self.line, self.column, self.message)?;
+        match self.line {
+            0 => writeln!(formatter, "{}: {}", self.path, self.message)?,
+            line => writeln!(formatter, "{}:{line}:{}: {}", self.path, self.column, self.message)?,
+        }
         if self.source_line.is_empty() {
             return self.write_notes(formatter);
         }

@@ -49,13 +49,15 @@ struct Definition {
 
 struct Library<'r, 'a> {
     reading: &'r Reading<'a>,
+    /// Name of the robot, by which parameters name it.
+    robot: &'r str,
     definitions: BTreeMap<String, Definition>,
     sources: BTreeMap<String, Rc<SourceFile>>,
 }
 
-/// Places all assemblies of a robot.
-pub(super) fn expand(reading: &Reading, root: &Node) -> Expanded {
-    let library = Library::of(reading, root);
+/// Places all assemblies of a robot, and applies the parameters that name it as `robot`.
+pub(super) fn place_assemblies(reading: &Reading, root: &Node, robot: &str) -> Expanded {
+    let library = Library::of_robot(reading, root, robot);
     let (values, declared) = library.own_values(root);
     check_placeholders(reading, &root.children, &declared);
     let mut expansion = Expansion {
@@ -67,6 +69,7 @@ pub(super) fn expand(reading: &Reading, root: &Node) -> Expanded {
         has_ended: false,
     };
     let mut members = expansion.members(&root.children, &values, Frame::default());
+    reading.session.parameters.apply_to_robot(robot, &mut members);
     for node in &mut members {
         // An unfilled placeholder has been reported, unless there were no problems so far.
         let placeholders = if reading.is_sound() { Placeholders::Unknown } else { Placeholders::Allowed };
@@ -76,13 +79,13 @@ pub(super) fn expand(reading: &Reading, root: &Node) -> Expanded {
 }
 
 /// The names of the assemblies in a file of assemblies.
-pub(super) fn names(reading: &Reading, root: &Node) -> Vec<String> {
-    Library::of(reading, root).definitions.into_keys().collect()
+pub(super) fn assembly_names(reading: &Reading, root: &Node) -> Vec<String> {
+    Library::of_robot(reading, root, "").definitions.into_keys().collect()
 }
 
 impl<'r, 'a> Library<'r, 'a> {
-    fn of(reading: &'r Reading<'a>, root: &Node) -> Self {
-        let mut library = Self { reading, definitions: BTreeMap::new(), sources: BTreeMap::new() };
+    fn of_robot(reading: &'r Reading<'a>, root: &Node, robot: &'r str) -> Self {
+        let mut library = Self { reading, robot, definitions: BTreeMap::new(), sources: BTreeMap::new() };
         library.gather(reading.path, root);
         library
     }
@@ -164,10 +167,15 @@ impl<'r, 'a> Library<'r, 'a> {
             if !all.contains(&name.to_owned()) {
                 self.refuse_parameter(node, "no assembly has a", name, known());
             }
-            values.insert(name.to_owned(), value.to_owned());
+            values.insert(name.to_owned(), self.replaced_value(name, value));
             declared.insert(name);
         }
         (values, declared)
+    }
+
+    /// A parameter's value, or its replacement by a parameter of the run.
+    fn replaced_value(&self, name: &str, value: &str) -> String {
+        self.reading.session.parameters.assembly_value(self.robot, name, value)
     }
 
     fn refuse_parameter<'k>(&self, node: &Node, who: &str, name: &str, known: impl Iterator<Item = &'k String>) {
@@ -290,7 +298,7 @@ impl Expansion<'_, '_, '_> {
         let name = self.reading.attribute_text(&definition.node, "name").unwrap_or_default();
         for (parameter, default) in &definition.defaults {
             if let (false, Some(default)) = (values.contains_key(parameter), default) {
-                values.insert(parameter.clone(), default.clone());
+                values.insert(parameter.clone(), self.library.replaced_value(parameter, default));
             }
         }
         for given in place.children.iter().filter(|child| child.name == "parameter") {
@@ -300,7 +308,11 @@ impl Expansion<'_, '_, '_> {
                 self.library.refuse_parameter(given, &who, parameter, definition.defaults.keys());
                 return None;
             }
-            values.insert(parameter.to_owned(), self.reading.attribute_text(given, "value")?.to_owned());
+            let value = self.reading.attribute_text(given, "value")?;
+            // A value that is handed on from around the assembly was replaced there.
+            let is_handed_on = outer.get(parameter).is_some_and(|around| around == value);
+            let value = if is_handed_on { value.to_owned() } else { self.library.replaced_value(parameter, value) };
+            values.insert(parameter.to_owned(), value);
         }
         if let Some(on) = self.reading.attribute_text(place, ON_PARAMETER) {
             values.insert(ON_PARAMETER.to_owned(), on.to_owned());

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     GraspTaskFile, World,
     limits::MAX_FILE,
+    parameter::Parameters,
     sequence::Sequence,
     source::SourceFile,
     text::{
@@ -213,17 +214,29 @@ fn read_as(path: &Path, expected: Expected) -> Result<Document, Diagnostics> {
 }
 
 pub(super) fn read_root(path: &str, text: &str, files: Files<'_>, expected: Expected) -> Result<Document, Diagnostics> {
-    let session = Session::default();
-    let reading = Reading::new(path, text, files, &session);
+    let session = Session::with_parameters(Parameters::of_sources(files.kept()));
+    read_root_in(&session, path, text, files, expected)
+}
+
+/// Reads a text in a session that has not read anything.
+pub(super) fn read_root_in(
+    session: &Session,
+    path: &str,
+    text: &str,
+    files: Files<'_>,
+    expected: Expected,
+) -> Result<Document, Diagnostics> {
+    let reading = Reading::new(path, text, files, session);
     let root = read_element(&reading, expected, false)?;
     let document = match root.name.as_str() {
-        ROBOT => robot::read(&reading, &root).map(|draft| Document::Robot(place_alone(&reading, &root, &draft))),
-        ASSEMBLIES => Some(Document::Assemblies(assembly::names(&reading, &root))),
+        ROBOT => robot::read(&reading, &root, None).map(|draft| Document::Robot(place_alone(&reading, &root, &draft))),
+        ASSEMBLIES => Some(Document::Assemblies(assembly::assembly_names(&reading, &root))),
         SEQUENCE => Some(Document::Sequence(sequence::read(&reading, &root))),
         GRASP => grasp::read(&reading, &root).map(|grasp| Document::Grasp(Box::new(grasp))),
         GRASP_TASK => grasp_task::read(&reading, &root).map(|task| Document::GraspTask(Box::new(task))),
         _ => Some(Document::World(world::read(&reading, &root))),
     };
+    session.parameters.report_unused(&reading);
     let problems = session.problems.take();
     match document {
         Some(mut document) if problems.is_empty() => {
@@ -263,6 +276,9 @@ pub(super) fn read_element(reading: &Reading, expected: Expected, fixed_base: bo
         ROBOT | ASSEMBLIES => Placeholders::Allowed,
         _ => Placeholders::Unknown,
     };
+    if element.id == WORLD {
+        session.parameters.apply_to_world(&mut root);
+    }
     reading.check(&mut root, element, placeholders);
     Ok(root)
 }

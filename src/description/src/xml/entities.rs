@@ -12,13 +12,15 @@ use simpartner_wire::near::did_you_mean;
 
 use super::{
     built_in::BUILT_IN,
-    document::{Document, Expected, read_root},
+    document::{Document, Expected, read_root, read_root_in},
     files::{Files, Renewed},
     move_robot::tag_end,
     schema::{ROBOT, WORLD},
+    session::Session,
 };
 use crate::{
     World,
+    parameter::Parameters,
     source::SourceFile,
     text::{
         diagnostic::{Diagnostic, Diagnostics},
@@ -138,6 +140,22 @@ pub fn remove_entity(world: &World, name: &str) -> Result<World, Diagnostics> {
     let text = [&own.text()[..node.offset], &own.text()[node.end..]].concat();
     let renewed = Renewed { kept: &world.sources, new: None, folder: None };
     read_world(&own.path, &text, Files::Renewed(&renewed))
+}
+
+/// Reads the world again with other parameters, which replace those with which it was read.
+///
+/// # Errors
+/// A path leads nowhere, a value is refused, or the world is none with it.
+pub fn with_parameters(world: &World, parameters: Parameters) -> Result<World, Diagnostics> {
+    let Some(own) = world.sources.first() else {
+        return Err(Diagnostic::at("", "", 0, "the world has no text").with_help("read it from a file").into());
+    };
+    let session = Session::with_parameters(parameters);
+    let renewed = Renewed { kept: &world.sources, new: None, folder: None };
+    match read_root_in(&session, &own.path, own.text(), Files::Renewed(&renewed), Expected::WorldOrRobot)? {
+        Document::World(world) | Document::Robot(world) => Ok(world),
+        _ => unreachable!("a world or a robot was asked for"),
+    }
 }
 
 /// The names of robot files that [`add_robot`] finds for a world of this path: beside it, in `robots` beside its

@@ -26,6 +26,7 @@ mod move_robot;
 mod name_table;
 mod node;
 mod objects;
+mod parameters;
 mod point_shapes;
 mod reading;
 mod robot;
@@ -51,7 +52,7 @@ pub use document::{
     Document, read_any, read_grasp, read_grasp_task, read_kept, read_kept_grasp_task, read_own_text, read_sequence,
     read_soils, read_text, read_world,
 };
-pub use entities::{Newcomer, NewcomerFile, PortOffset, add_robot, remove_entity, spawnable_robots};
+pub use entities::{Newcomer, NewcomerFile, PortOffset, add_robot, remove_entity, spawnable_robots, with_parameters};
 pub use export::{ExportFormat, Exported, export};
 pub use generate::{grasp_dtd, grasp_task_dtd, reference, robot_dtd, sequence_dtd, world_dtd};
 pub use grasp::write as write_grasp;

@@ -39,9 +39,11 @@ pub(super) struct RobotDraft {
     pub(super) sources: Vec<SourceFile>,
 }
 
-/// Reads the root of a robot file. `None` if its name is missing; other problems leave parts out.
-pub(super) fn read(reading: &Reading, root: &Node) -> Option<RobotDraft> {
-    let Expanded { members, sources } = assembly::expand(reading, root);
+/// Reads the root of a robot file. `name` is the robot's name in its world, by which parameters name it; `None` for the
+/// name of its model. The result is `None` if the model's name is missing; other problems leave parts out.
+pub(super) fn read(reading: &Reading, root: &Node, name: Option<&str>) -> Option<RobotDraft> {
+    let name = name.or_else(|| reading.attribute_text(root, "name")).unwrap_or_default();
+    let Expanded { members, sources } = assembly::place_assemblies(reading, root, name);
     let mut parts = mechanism_parts::read(reading, &members, "body");
     let devices = device::read_all(reading, &members, &mut parts);
     if parts.complete {

@@ -20,6 +20,8 @@ mod shared;
 mod soil;
 mod table;
 
+use std::{collections::HashMap, sync::LazyLock};
+
 pub(super) use element::{Attribute, Content, Element, Occurs, Presence};
 pub(super) use examples::EXAMPLES;
 pub(super) use kind::{Kind, bound};
@@ -29,7 +31,9 @@ pub(super) use table::ELEMENTS;
 impl Element {
     /// The element with this id.
     pub(super) fn by_id(id: &str) -> &'static Element {
-        ELEMENTS.iter().find(|element| element.id == id).expect("a test holds every id named in the table to the table")
+        static BY_ID: LazyLock<HashMap<&str, &Element>> =
+            LazyLock::new(|| ELEMENTS.iter().map(|element| (element.id, element)).collect());
+        BY_ID.get(id).copied().expect("a test holds every id named in the table to the table")
     }
 }
 

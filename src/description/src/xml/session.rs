@@ -9,11 +9,15 @@ use std::{
 
 use simpartner_model::Texture;
 
-use super::files::{Files, mesh_text_of};
+use super::{
+    files::{Files, mesh_text_of},
+    parameters::AppliedParameters,
+};
 use crate::{
     World,
     limits::{MAX_ALL_ELEMENTS, MAX_ALL_FILES, MAX_ALL_KEPT, MAX_FILE_COUNT, MAX_TEXTURE_PIXELS, MAX_VISUAL_POINTS},
     mesh::Mesh,
+    parameter::Parameters,
     source::{SourceFile, Warning},
     text::diagnostic::Diagnostics,
     texture::{self, AlphaRule},
@@ -85,6 +89,8 @@ impl Textures {
 /// Problems and used resources of one reading, shared by all its files.
 #[derive(Debug, Default)]
 pub(super) struct Session {
+    /// Parameters that replace values of the files.
+    pub(super) parameters: AppliedParameters,
     pub(super) problems: RefCell<Diagnostics>,
     pub(super) warnings: RefCell<Vec<Warning>>,
     /// Files other than XML files.
@@ -102,6 +108,11 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// A session in which these parameters replace values of the files.
+    pub(super) fn with_parameters(parameters: Parameters) -> Self {
+        Self { parameters: AppliedParameters::of_parameters(parameters), ..Self::default() }
+    }
+
     /// Counts another file of this size; the error names the exceeded limit.
     pub(super) fn add_file(&self, bytes: usize) -> Result<(), String> {
         self.count(&self.bytes, bytes, MAX_ALL_FILES)
@@ -121,6 +132,7 @@ impl Session {
     pub(super) fn finish(&self, world: &mut World) {
         world.warnings = self.warnings.take();
         world.sources.append(&mut self.sources.take());
+        world.sources.extend(self.parameters.as_given().as_source());
     }
 
     /// Keeps a mesh as its text, likewise.

@@ -128,10 +128,23 @@ fn read_plane(reading: &Reading, node: &Node) -> Option<Plane> {
     Some(Plane { normal: unit, distance: real("d")? / normal.length(), material: read_material(reading, node)? })
 }
 
+/// Everything that the content of a robot from a file depends on: the file, the fixed base, and the name if a parameter
+/// has it.
+type DraftKey<'n> = (String, Option<&'n str>, Option<&'n str>);
+
+/// The name of a placed robot if parameters may change the robot by it; empty for the name of its model.
+fn name_for_parameters<'n>(reading: &Reading, node: &'n Node) -> Option<&'n str> {
+    let parameters = &reading.session.parameters;
+    match reading.attribute_text(node, "name") {
+        None => Some(""),
+        name => name.filter(|name| parameters.names_robot(name)),
+    }
+}
+
 fn place_robot<'n>(
     reading: &Reading,
     node: &'n Node,
-    drafts: &mut HashMap<(String, Option<&'n str>), Option<RobotDraft>>,
+    drafts: &mut HashMap<DraftKey<'n>, Option<RobotDraft>>,
     prepared: &mut Option<(SourceFile, RobotDraft)>,
     world: &mut World,
     taken: &mut Occupancy,
@@ -150,8 +163,9 @@ fn place_robot<'n>(
     let own;
     let draft = match reading.attribute_text(node, "file") {
         Some(file) => {
+            let fixed_base = reading.attribute_text(node, "fixedBase");
             let draft = drafts
-                .entry((file.to_owned(), reading.attribute_text(node, "fixedBase")))
+                .entry((file.to_owned(), fixed_base, name_for_parameters(reading, node)))
                 .or_insert_with(|| read_robot_file(reading, node, file, prepared, &mut world.sources));
             draft.as_ref()
         }
@@ -181,7 +195,7 @@ fn read_own_robot(reading: &Reading, node: &Node) -> Option<RobotDraft> {
     if reading.attribute_text(node, "name").is_none() {
         reading.problem(node.offset, "a <robot> without a file lacks the attribute 'name'");
     }
-    robot::read(reading, node)
+    robot::read(reading, node, None)
 }
 
 fn read_robot_file(
@@ -231,7 +245,7 @@ fn read_robot_file(
             return None;
         }
         robot_file.check(&mut roots[0], Element::by_id(ROBOT), Placeholders::Allowed);
-        robot::read(&robot_file, &roots[0])
+        robot::read(&robot_file, &roots[0], reading.attribute_text(node, "name"))
     };
     sources.push(SourceFile::new(path, text));
     keep_all(sources, draft.as_ref().map_or(&[], |draft| &draft.sources));

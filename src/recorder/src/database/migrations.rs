@@ -28,6 +28,7 @@ macro_rules! migration_files {
             12 "0012_views",
             13 "0013_scans",
             14 "0014_wheel_log",
+            15 "0015_sweeps",
         )
     };
     ($folder:literal; $($version:literal $name:literal,)*) => {

@@ -4,13 +4,9 @@ use std::convert::Infallible;
 
 use simpartner_description::World;
 use simpartner_model::{BodyId, DeviceId, JointId, RobotId};
-use simpartner_wire::signal::Layout;
+use simpartner_wire::{pattern::matches_pattern, signal::Layout};
 
-use super::{
-    description::RunDescription,
-    patterns::{self, Patterns},
-    settings::Settings,
-};
+use super::{description::RunDescription, patterns::Patterns, settings::Settings};
 use crate::database::error::RecorderError;
 
 /// The components of a world that are logged.
@@ -98,7 +94,7 @@ fn select_or_refuse(
 ) -> Result<Vec<usize>, RecorderError> {
     // The star alone is also valid for a world without components of this kind.
     let matches_nothing =
-        |pattern: &&String| *pattern != "*" && !names.iter().any(|name| patterns::pattern_matches(pattern, name));
+        |pattern: &&String| *pattern != "*" && !names.iter().any(|name| matches_pattern(pattern, name));
     if let Some(pattern) = patterns.iter().find(matches_nothing) {
         let example = names.first().cloned().unwrap_or_default();
         return Err(RecorderError::FitsNothing { setting, what, pattern: pattern.clone(), example });

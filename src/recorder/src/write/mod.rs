@@ -33,6 +33,7 @@ mod run_rows;
 pub(super) mod settings;
 mod spill;
 mod status;
+mod sweep;
 mod world_registry;
 mod writer;
 
@@ -46,4 +47,5 @@ pub use patterns::Patterns;
 pub use recorder::Recorder;
 pub use settings::{Settings, Thinning, WhenFull};
 pub use status::RecorderStatus;
+pub use sweep::{CaseNumber, CaseParameter, CaseResult, NewSweep, StoredSweep, SweepStore};
 pub use world_registry::WorldRegistry;

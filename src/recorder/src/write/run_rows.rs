@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_description::{Content, SourceFile};
+use simpartner_description::{Content, Parameters, SourceFile};
 use simpartner_dynamics::MassProperties;
 use simpartner_model::{Axis, Body, DeviceId, JointId, Mechanism, RobotId, Shape, StepIndex};
 use simpartner_wire::signal::Attachment;
@@ -66,6 +66,7 @@ pub(super) fn encode_run_start(run: &RunDescription, start: &RunStart) -> TableR
         push_snapshot(&mut rows, *step, *chain_head, state);
     }
     push_files(&mut rows, run);
+    push_parameters(&mut rows, run);
     for (index, robot) in run.world.mechanism.robots.iter().enumerate() {
         let row = [robot_cell(Some(RobotId::new(index))), Cell::Run, text(&robot.name), text(&robot.model)];
         rows.push(TableId::Robot, row);
@@ -130,6 +131,15 @@ fn push_files(rows: &mut TableRows, run: &RunDescription) {
         let (path, text) = (file.path.as_str().into(), file.text().into());
         let row = [Cell::Run, (ordinal as u64).into(), role.into(), path, text, content, hash.as_str().into()];
         rows.push(TableId::SimulationFile, row);
+    }
+}
+
+/// Adds the rows of the values that the run replaces in its model.
+fn push_parameters(rows: &mut TableRows, run: &RunDescription) {
+    for (ordinal, parameter) in Parameters::of_sources(&run.world.sources).iter().enumerate() {
+        let (path, text) = (parameter.path.as_str().into(), parameter.value.to_string().as_str().into());
+        let value = parameter.value.number().map_or(Cell::Null, Cell::Real);
+        rows.push(TableId::ModelParameter, [Cell::Run, (ordinal as u64).into(), path, text, value]);
     }
 }
 

@@ -70,6 +70,15 @@ pub enum ControlRequest {
     Remove(String),
     /// `SPAWNABLES`
     Spawnables,
+    /// `PARAM path value`
+    SetParameter {
+        /// Path of a value of the model.
+        path: String,
+        /// Its replacement.
+        value: String,
+    },
+    /// `PARAM`
+    Parameters,
     /// `QUIT`
     Quit,
     /// `HELP`
@@ -78,7 +87,7 @@ pub enum ControlRequest {
 
 /// All verbs, for `HELP` and for errors.
 pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seconds, RESET, DEVICES, ROBOTS, SCENE, TRUTH, MODE realtime|fast|lockstep [member ...], SYNC token, FAULT robot/device \
-     mode, PLACE name position=X,Y,Z .., SPAWN file=NAME .., REMOVE name, SPAWNABLES, QUIT or HELP";
+     mode, PLACE name position=X,Y,Z .., SPAWN file=NAME .., REMOVE name, SPAWNABLES, PARAM [path value], QUIT or HELP";
 
 /// Reads a message for the control port. An empty one asks for the state.
 ///
@@ -134,6 +143,8 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
         ("SPAWN", rest) => ControlRequest::Spawn(Box::new(read_spawn(rest)?)),
         ("REMOVE", name) => ControlRequest::Remove(removed(name)?),
         ("SPAWNABLES", "") => ControlRequest::Spawnables,
+        ("PARAM", "") => ControlRequest::Parameters,
+        ("PARAM", rest) => new_parameter(rest)?,
         ("QUIT", "") => ControlRequest::Quit,
         ("HELP", "") => ControlRequest::Help,
         _ => return Err(Refusal::Verb { got: excerpt(text), known: CONTROL_VERBS }),
@@ -146,6 +157,22 @@ fn removed(name: &str) -> Result<String, Refusal> {
         return Err(Refusal::Parameter(what));
     }
     Ok(name.to_owned())
+}
+
+/// Reads the path, which ends at the first blank outside of quotation marks, and the value.
+fn new_parameter(text: &str) -> Result<ControlRequest, Refusal> {
+    let mut is_quoted = false;
+    let end = text.find(|letter: char| {
+        is_quoted ^= letter == '"';
+        letter.is_whitespace() && !is_quoted
+    });
+    let (path, value) = text.split_at(end.unwrap_or(text.len()));
+    let value = value.trim();
+    if value.is_empty() {
+        let what = format!("expected PARAM, a path such as surface.friction and its value, got '{}'", excerpt(text));
+        return Err(Refusal::Parameter(what));
+    }
+    Ok(ControlRequest::SetParameter { path: path.to_owned(), value: value.to_owned() })
 }
 
 /// Placement of a logged `PLACE name ...`; `None` for another text.

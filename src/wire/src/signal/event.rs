@@ -38,6 +38,8 @@ pub enum EventKind {
     Spawn,
     /// A robot or an object was removed.
     Remove,
+    /// A parameter of the model was changed.
+    Parameter,
     /// An actuator received no command for too long; the value is the time since the last one, s.
     Watchdog,
     /// A sequence that waits for a reading was aborted: the reading did not come in time, or its device no longer
@@ -84,6 +86,7 @@ impl EventKind {
             Self::Place => "place",
             Self::Spawn => "spawn",
             Self::Remove => "remove",
+            Self::Parameter => "parameter",
             Self::Watchdog => "watchdog",
             Self::SequenceBrokenOff => "sequenceBrokenOff",
             Self::Lockstep => "lockstep",

@@ -11,6 +11,7 @@ mod columns;
 mod definitions;
 mod dictionary;
 mod grasps;
+mod sweeps;
 mod table;
 mod tables;
 mod views;
@@ -27,7 +28,8 @@ use table::{Key, TableKind};
 
 use super::{ids::rows_of, value::ColumnType};
 
-const TABLE_COUNT: usize = tables::STORED.len() + views::VIEWS.len() + grasps::GRASPS.len();
+const TABLE_COUNT: usize =
+    tables::STORED.len() + views::VIEWS.len() + grasps::GRASPS.len() + sweeps::SWEEP_TABLES.len();
 
 /// Every table and view of a log: first the tables in the order of `TableId`, then the views, then the tables whose
 /// rows belong to no run.
@@ -39,7 +41,8 @@ pub static TABLES: [Table; TABLE_COUNT] = {
         all[index] = match index {
             _ if index < stored => tables::STORED[index],
             _ if index < stored + views => views::VIEWS[index - stored],
-            _ => grasps::GRASPS[index - stored - views],
+            _ if index < stored + views + grasps::GRASPS.len() => grasps::GRASPS[index - stored - views],
+            _ => sweeps::SWEEP_TABLES[index - stored - views - grasps::GRASPS.len()],
         };
         index += 1;
     }
@@ -51,13 +54,23 @@ pub static TABLES: [Table; TABLE_COUNT] = {
 /// # Panics
 /// When there is no such table, which is an error of this program.
 pub(crate) fn insert_outside_runs(table: &str) -> (String, Vec<(&'static str, ColumnType)>) {
-    let table = grasps::GRASPS.iter().find(|known| known.name == table);
+    let columns = columns_outside_runs(table);
+    (insert_rows_outside_runs(table, 1), columns)
+}
+
+/// Statement that inserts this number of rows into such a table.
+pub(crate) fn insert_rows_outside_runs(table: &str, rows: usize) -> String {
+    let columns = columns_outside_runs(table);
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let row = format!("({})", vec!["?"; names.len()].join(","));
+    format!("INSERT INTO {table} ({}) VALUES {}", names.join(", "), vec![row.as_str(); rows].join(","))
+}
+
+fn columns_outside_runs(table: &str) -> Vec<(&'static str, ColumnType)> {
+    let table = grasps::GRASPS.iter().chain(&sweeps::SWEEP_TABLES).find(|known| known.name == table);
     let table = table.unwrap_or_else(|| panic!("a table of no run"));
     let columns = table.columns().filter(|(_, columns)| columns.written == Written::WithRow);
-    let columns: Vec<_> = columns.map(|(name, columns)| (name, columns.column_type)).collect();
-    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    let values = vec!["?"; names.len()].join(",");
-    (format!("INSERT INTO {} ({}) VALUES ({values})", table.name, names.join(", ")), columns)
+    columns.map(|(name, columns)| (name, columns.column_type)).collect()
 }
 
 impl Table {

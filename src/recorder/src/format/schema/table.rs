@@ -26,6 +26,7 @@ pub(crate) enum TableId {
     Batch,
     ContactPoint,
     Scan,
+    ModelParameter,
 }
 
 /// A table or view of a log.
@@ -76,7 +77,7 @@ pub(super) enum Key {
 }
 
 impl TableId {
-    pub(crate) const COUNT: usize = Self::Scan as usize + 1;
+    pub(crate) const COUNT: usize = Self::ModelParameter as usize + 1;
 
     pub(crate) const ALL: [Self; Self::COUNT] = [
         Self::Simulation,
@@ -99,5 +100,6 @@ impl TableId {
         Self::Batch,
         Self::ContactPoint,
         Self::Scan,
+        Self::ModelParameter,
     ];
 }

@@ -320,6 +320,20 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
             ),
         ],
     ),
+    table(
+        TableId::ModelParameter,
+        "parameter",
+        (Key::Simulation, 2, "ordinal"),
+        "A value of the model's files that the run replaced, by `--model`, by the section `[model]` of the properties, \
+         by `PARAM` or by a sweep.",
+        &[
+            RUN,
+            integer("ordinal", "position in the list of parameters, from 0"),
+            text("path", "path of the value, such as surface.friction"),
+            text("text", "the value as given; with a star in front a factor on the number in the file"),
+            real("value", "", "the number, or the factor; NULL for a word"),
+        ],
+    ),
 ];
 
 const SIMULATION: Table = table(

@@ -40,6 +40,7 @@ impl Names {
     pub(super) fn subject(&self, table: TableId, number: u32) -> String {
         let known = match table {
             TableId::SimulationFile => return format!("file {number}"),
+            TableId::ModelParameter => return format!("parameter {number}"),
             TableId::Command | TableId::Event | TableId::Snapshot => return format!("step {number}"),
             TableId::Robot => self.robots.get(number as usize).map(|name| format!("robot {name}")),
             _ => {

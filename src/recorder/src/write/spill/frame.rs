@@ -77,9 +77,12 @@ pub(super) struct EarlierTables {
 }
 
 /// The two sets of tables before the table `scan` was added: the first without the last columns of `body`, the second
-/// with them.
-pub(super) const EARLIER_TABLES: [EarlierTables; 2] =
-    [EarlierTables { body_columns: 24, tables: 19 }, EarlierTables { body_columns: 34, tables: 19 }];
+/// with them. Then those before the table `parameter` was added.
+pub(super) const EARLIER_TABLES: [EarlierTables; 3] = [
+    EarlierTables { body_columns: 24, tables: 19 },
+    EarlierTables { body_columns: 34, tables: 19 },
+    EarlierTables { body_columns: 34, tables: 20 },
+];
 
 impl EarlierTables {
     /// Checksum of the tables' names and columns.
