@@ -51,3 +51,4 @@ pub mod cli;
 pub mod config;
 pub mod replay;
 pub mod run;
+pub mod sweep;

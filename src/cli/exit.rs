@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::{
     analysis::AnalysisError, config::ConfigError, grasp_batch::BatchError, recorder::RecorderError,
-    replay::ReplayError, run::RunError,
+    replay::ReplayError, run::RunError, sweep::SweepError,
 };
 
 /// The exit codes, for `--help` and the README.
@@ -83,6 +83,9 @@ pub enum CliError {
     /// The analysis of a log failed.
     #[error("{0}")]
     Analysis(#[from] AnalysisError),
+    /// A sweep cannot be planned or run.
+    #[error("{0}")]
+    Sweep(#[from] SweepError),
     /// A batch of grasp tasks failed.
     #[error("{0}")]
     Batch(#[from] BatchError),
@@ -115,6 +118,7 @@ impl CliError {
             | Self::Input(_) => ExitStatus::Input,
             Self::Run(error) => status_of_run(error),
             Self::Replay(error) => status_of_replay(error),
+            Self::Sweep(error) => status_of_sweep(error),
             Self::Log(error) | Self::Analysis(AnalysisError::Log(error)) => status_of_log(error),
             Self::Analysis(AnalysisError::Question(_) | AnalysisError::Write { .. } | AnalysisError::Model(_)) => {
                 ExitStatus::Input
@@ -134,6 +138,15 @@ fn status_of_run(error: &RunError) -> ExitStatus {
         RunError::Log(error) => status_of_log(error),
         RunError::Ports(_) => ExitStatus::Ports,
         RunError::Thread(_) | RunError::System(_) => ExitStatus::Internal,
+    }
+}
+
+fn status_of_sweep(error: &SweepError) -> ExitStatus {
+    match error {
+        SweepError::Database(error) => status_of_log(error),
+        SweepError::Run(error) => status_of_run(error),
+        SweepError::System(_) => ExitStatus::Internal,
+        _ => ExitStatus::Input,
     }
 }
 

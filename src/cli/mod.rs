@@ -34,6 +34,7 @@ mod runs;
 mod sequence;
 mod signals;
 mod summary;
+mod sweep;
 mod talk;
 mod terminal;
 mod terrain;
@@ -111,6 +112,10 @@ enum Verb {
     Convert(convert::ConvertArguments),
     /// Describe an elevation file, convert it to another format, or draw it.
     Terrain(terrain::TerrainArguments),
+    /// Run one model many times with different parameters, on all cores or on a cluster; the results go into a
+    /// database.
+    #[command(subcommand)]
+    Sweep(sweep::SweepVerb),
     /// Compute the mobility of a wheeled robot on a soil: drawbar pull, slopes, steps, stability, mean free path among
     /// rocks.
     Mobility(mobility::MobilityArguments),
@@ -232,6 +237,7 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Import(arguments)) => import::import(&arguments),
         Some(Verb::Convert(arguments)) => convert::convert(&arguments),
         Some(Verb::Terrain(arguments)) => terrain::terrain(&arguments),
+        Some(Verb::Sweep(verb)) => sweep::sweep_verb(&verb),
         Some(Verb::Mobility(arguments)) => mobility::mobility(&arguments),
         Some(Verb::Grasp(verb)) => grasp::grasp(&verb),
         Some(Verb::Benchmark(verb)) => benchmark::benchmark(&verb),

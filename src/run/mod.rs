@@ -44,6 +44,12 @@ pub trait Observer {
         Box::pin(stream::pending())
     }
 
+    /// True if a signal that comes when the run has ended ends the waiting for the log's database, as for a person at a
+    /// terminal.
+    fn may_cut_log(&self) -> bool {
+        true
+    }
+
     /// The ports are open and the run is in the log; the first step comes next.
     fn started(&mut self, _: &Started<'_>) {}
 }
@@ -129,7 +135,8 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
         observer.stop_signals()
     };
     observer.started(&started);
-    runtime.spawn(follow(stop, handle, recorder.as_ref().map(Recorder::status)));
+    let cut = recorder.as_ref().filter(|_| observer.may_cut_log()).map(Recorder::status);
+    runtime.spawn(follow(stop, handle, cut));
     let ended = runtime.block_on(make_steps(thread, recorder.as_ref(), server));
     next_worlds.close();
     drop(ports_file);

@@ -41,7 +41,7 @@ fn drive(controller: impl Fn(&Rig) -> Command) -> (String, u64) {
 }
 
 /// True if a program can be run here; a test without it is skipped.
-fn is_here(need: Need, program: &str) -> bool {
+pub fn is_here(need: Need, program: &str) -> bool {
     let ran = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     met(need, ran.map_err(|error| format!("{program} cannot be run: {error}"))).is_some()
 }
