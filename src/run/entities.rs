@@ -54,7 +54,7 @@ impl NextWorlds {
     }
 
     fn build(&self, world: Result<World, Diagnostics>, number: u32) -> Result<Simulation, String> {
-        let world = Arc::new(world.map_err(|problems| one_line(&problems))?);
+        let world = Arc::new(world.map_err(|problems| problems.one_line())?);
         let simulation = prepare::build_simulation(&world, &self.config).map_err(|error| error.to_string())?;
         Ok(simulation.of_world(number))
     }
@@ -123,23 +123,4 @@ impl Entities for NextWorlds {
             tracing::warn!("the ports file cannot be updated: {error}");
         }
     }
-}
-
-/// The problems as one line of text, for the protocol.
-fn one_line(problems: &Diagnostics) -> String {
-    /// Largest number of problems in the line.
-    const MAX_PROBLEMS: usize = 3;
-    let told = problems.problems.iter().take(MAX_PROBLEMS).map(|problem| {
-        let help = problem.help.as_deref().map_or(String::new(), |help| format!("; {help}"));
-        match problem.line {
-            0 => format!("{}: {}{help}", problem.path, problem.message),
-            line => format!("{}:{line}:{}: {}{help}", problem.path, problem.column, problem.message),
-        }
-    });
-    let mut line = told.collect::<Vec<_>>().join("; ");
-    let more = problems.problems.len().saturating_sub(MAX_PROBLEMS) + problems.more;
-    if more > 0 {
-        line += &format!("; and {more} more");
-    }
-    line.replace(['\n', '\r'], " ")
 }

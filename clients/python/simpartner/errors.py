@@ -40,6 +40,26 @@ class LaunchError(SimPartnerError):
         self.code = code
 
 
+class NativeModuleError(SimPartnerError, ImportError):
+    """This installation has no native module, which simulations in this process need."""
+
+
+class ModelError(SimPartnerError, ValueError):
+    """A world or a robot has problems; the text has file, line and column of each."""
+
+
+class SettingError(SimPartnerError, ValueError):
+    """A setting is unknown, or its value does not fit."""
+
+
+class SnapshotError(SimPartnerError, ValueError):
+    """The snapshot is damaged, or of another model, engine or version."""
+
+
+class DivergedError(SimPartnerError, ArithmeticError):
+    """The physics has diverged, and no further step is made until a reset."""
+
+
 class RefusedError(SimPartnerError):
     """`ERR code text`: the server refused a request."""
 

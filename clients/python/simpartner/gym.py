@@ -1,6 +1,7 @@
-"""A Gymnasium environment whose world is a SimPartner server. Needs the extra `gym`.
+"""A Gymnasium environment whose world is a SimPartner server, or a simulation in this process. Needs the extra `gym`.
 
-`import simpartner.gym` registers `SimPartner/Drive-v0`. Start at `DriveEnv`; `CameraObservation` adds images to it.
+`import simpartner.gym` registers `SimPartner/Drive-v0` and `SimPartner/DriveEmbedded-v0`. Start at `DriveEnv`;
+`CameraObservation` adds images to it, and `simpartner.vector` has many of them at once.
 """
 
 from __future__ import annotations
@@ -8,8 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -18,6 +18,17 @@ from gymnasium import spaces
 
 from .camera import Image
 from .device import Device
+from .drive import (
+    WORKPARTNER_CHANNELS,
+    WORKPARTNER_FRAMES,
+    Channel,
+    distance,
+    draw_goal,
+    facing,
+    heading,
+    orientation,
+    way_ahead,
+)
 from .errors import ConnectionLostError, WireError
 from .launch import launch
 from .lockstep import Lockstep, Turn
@@ -27,31 +38,6 @@ from .simulation import Simulation
 
 Observation = npt.NDArray[np.float64]
 Action = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Channel:
-    """A number of the action. -1 sets the field of all its devices to `low`, +1 to `high`, and what lies between in between."""
-
-    devices: Sequence[str]
-    field: str
-    low: float
-    high: float
-
-
-WHEELS: Final = tuple(f"WheelMotor{number}" for number in (1, 2, 3, 4))
-
-WORKPARTNER_CHANNELS: Final = (
-    Channel(WHEELS, "velocity_3", -3.0, 3.0),
-    Channel(("TurnerController",), "angle_3", -0.5, 0.5),
-)
-"""WorkPartner's speed in rad/s of the wheels, and the angle of its middle joint, positive to the left."""
-
-WORKPARTNER_FRAMES: Final[Mapping[str, Sequence[float]]] = {
-    **{wheel: (1000, 1000, 100, 0, 0, 0) for wheel in WHEELS},
-    "TurnerController": (1000, 1000, 1000, 0, 0, 0, 5, 0, 0),
-}
-"""What its actuators are told after a reset: maximum forces and gains."""
 
 
 class DriveEnv(gymnasium.Env[Observation, Action]):
@@ -76,7 +62,8 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
     a reset prints once where the server's page shows the world as it moves.
 
     For another task override `begin`, `see` and `judge`. The server is launched with `launch`'s arguments, on free ports, unless
-    a `simulation` is given; that one belongs to the environment alone while it is used, and is not closed by it.
+    a `simulation` is given; that one belongs to the environment alone while it is used, and is not closed by it. With
+    `embedded` there is no server: the simulation is in this process, with `load`'s arguments and the same bits.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 10}  # noqa: RUF012 (as gymnasium declares it)
@@ -97,6 +84,7 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
         camera: str | None = None,
         timeout: float | None = 60.0,
         simulation: Simulation | None = None,
+        embedded: bool = False,
         **options: Any,
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
@@ -114,7 +102,7 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
         self._turn: Turn | None = None
         self._told = False
         self._owned = simulation is None
-        self.simulation = launch(world, **self._launch_options(options)) if simulation is None else simulation
+        self.simulation = self._begin(world, embedded, options) if simulation is None else simulation
         try:
             self._camera = None if camera is None else color_camera(self.simulation[camera])
             self._sensors = [self.simulation[name] for name in sensors]
@@ -136,19 +124,19 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
     def begin(self, readings: Sequence[Reading]) -> None:
         """Sets an episode's task. Whatever is drawn, is drawn from `self.np_random`. The goal stands to where the robot looks,
         or along x where that is not known."""
-        distance = self.np_random.uniform(*self.goal_distance)
-        angle = self.np_random.uniform(-self.goal_angle, self.goal_angle) - (heading(readings[0]) or 0.0)
-        x, z = readings[0]["x"], readings[0]["z"]
-        self.goal = (x + distance * math.cos(angle), z + distance * math.sin(angle))
+        place = readings[0]["x"], readings[0]["z"]
+        ahead = heading(readings[0]) or 0.0
+        self.goal = draw_goal(self.np_random, place, ahead, self.goal_distance, self.goal_angle)
         self._way = self._way_to_goal(readings)
 
     def see(self, readings: Sequence[Reading]) -> Sequence[float]:
         """What the observation holds behind the sensors' values; always as many numbers."""
         dx, dz = self.goal[0] - readings[0]["x"], self.goal[1] - readings[0]["z"]
-        if (angle := heading(readings[0])) is None:
+        quaternion = orientation(readings[0])
+        if quaternion is None:
             return dx, dz
-        cosine, sine = math.cos(angle), math.sin(angle)
-        return dx * cosine - dz * sine, -dx * sine - dz * cosine, cosine, sine
+        cosine, sine = facing(*quaternion)
+        return (*map(float, way_ahead(dx, dz, cosine, sine)), float(cosine), float(sine))
 
     def judge(self, readings: Sequence[Reading]) -> tuple[float, bool]:
         """The reward of a step, and whether the episode has come to its end."""
@@ -212,6 +200,13 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
         if lockstep is not None:
             lockstep.close()
 
+    def _begin(self, world: str | os.PathLike[str], embedded: bool, options: Mapping[str, Any]) -> Simulation:
+        if not embedded:
+            return launch(world, **self._launch_options(options))
+        from .embedded import load
+
+        return load(world, **options)
+
     def _launch_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         # Who learns between two steps takes longer than a controller, and that is no failure of a member.
         settings = {"lockstep.timeout_s": 1e6, **options.get("settings", {})}
@@ -255,7 +250,7 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
         return {"step": readings[0].step, "time": readings[0].time, "goal": self.goal}
 
     def _way_to_goal(self, readings: Sequence[Reading]) -> float:
-        return math.hypot(self.goal[0] - readings[0]["x"], self.goal[1] - readings[0]["z"])
+        return float(distance(self.goal[0] - readings[0]["x"], self.goal[1] - readings[0]["z"]))
 
 
 class CameraObservation(gymnasium.Env[dict[str, npt.NDArray[Any]], Action]):
@@ -340,13 +335,12 @@ def color_camera(camera: Device) -> Device:
     return camera
 
 
-def heading(reading: Reading) -> float | None:
-    """The angle from the world's x axis to where a sensor that tells its orientation looks, about the vertical and positive to
-    the left; None of one that does not."""
-    if not {"qx", "qy", "qz", "qw"} <= set(reading.values._fields):
-        return None
-    x, y, z, w = (reading[name] for name in ("qx", "qy", "qz", "qw"))
-    return math.atan2(2 * (w * y - x * z), 1 - 2 * (y * y + z * z))
-
-
-gymnasium.register("SimPartner/Drive-v0", entry_point="simpartner.gym:DriveEnv")
+gymnasium.register(
+    "SimPartner/Drive-v0", entry_point="simpartner.gym:DriveEnv", vector_entry_point="simpartner.vector:DriveVectorEnv"
+)
+gymnasium.register(
+    "SimPartner/DriveEmbedded-v0",
+    entry_point="simpartner.gym:DriveEnv",
+    vector_entry_point="simpartner.vector:DriveVectorEnv",
+    kwargs={"embedded": True},
+)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
 import os
 import socket
 import sys
@@ -21,7 +23,7 @@ import simpartner  # noqa: E402 (its folder has to be known first)
 from simpartner.server import find_binary  # noqa: E402
 
 __all__ = ["BINARY", "CLIENT", "FALLING", "REPOSITORY", "STATE", "FakePort", "environment", "fake", "launch", "needs"]
-__all__ += ["needs_server", "simpartner"]
+__all__ += ["NATIVE", "find_native", "needs_native", "needs_server", "simpartner"]
 
 FALLING = TESTS / "falling.xml"
 
@@ -31,6 +33,42 @@ try:
     BINARY: Path | None = find_binary(None, REPOSITORY)
 except simpartner.LaunchError:
     BINARY = None
+
+
+
+def find_native() -> Path | None:
+    """The native module: that of SIMPARTNER_NATIVE, or one that was built beside the server."""
+    if named := os.environ.get("SIMPARTNER_NATIVE"):
+        return Path(named)
+    folder = BINARY.parent if BINARY is not None else REPOSITORY / "target" / "debug"
+    names = ("libsimpartner_python.so", "libsimpartner_python.dylib", "simpartner_python.dll")
+    return next((folder / name for name in names if (folder / name).exists()), None)
+
+
+def load_native() -> bool:
+    """Makes the native module known to the package, where it is found."""
+    name = "simpartner._native"
+    if importlib.util.find_spec(name) is not None:
+        return True
+    path = find_native()
+    if path is None:
+        return False
+    loader = importlib.machinery.ExtensionFileLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    if spec is None:
+        return False
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    sys.modules[name] = simpartner._native = module  # type: ignore[attr-defined]
+    return True
+
+
+NATIVE = load_native()
+"""True where simulations in this process can be tested."""
+
+needs_native = unittest.skipUnless(
+    NATIVE, "there is no native module: name it in SIMPARTNER_NATIVE, or build it with 'cargo build -p simpartner-python'"
+)
 
 KNOWN_NEEDS = {"postgres", "mysql", "python", "cc", "node", "chromium", "curl", "font", "mount", "realtime", "gamepad"}
 """The words of SIMPARTNER_REQUIRE, as in tests/it/needs.rs."""

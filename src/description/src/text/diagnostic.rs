@@ -124,6 +124,25 @@ impl Diagnostics {
         self.problems.len() >= Self::SHOWN
     }
 
+    /// The first problems as one line of text, for the protocol.
+    pub fn one_line(&self) -> String {
+        /// Largest number of problems in the line.
+        const MAX_PROBLEMS: usize = 3;
+        let listed = self.problems.iter().take(MAX_PROBLEMS).map(|problem| {
+            let help = problem.help.as_deref().map_or(String::new(), |help| format!("; {help}"));
+            match problem.line {
+                0 => format!("{}: {}{help}", problem.path, problem.message),
+                line => format!("{}:{line}:{}: {}{help}", problem.path, problem.column, problem.message),
+            }
+        });
+        let mut line = listed.collect::<Vec<_>>().join("; ");
+        let more = self.problems.len().saturating_sub(MAX_PROBLEMS) + self.more;
+        if more > 0 {
+            line += &format!("; and {more} more");
+        }
+        line.replace(['\n', '\r'], " ")
+    }
+
     /// True if there are no problems.
     pub fn is_empty(&self) -> bool {
         self.problems.is_empty()

@@ -3,6 +3,8 @@
 //! A run ends with a reset, with a world edit, or with the simulation. Commands and events after its last step are in
 //! no step's record. They get a record of their own: the remainder of the run.
 
+use std::sync::Arc;
+
 use simpartner_dynamics::BuildError;
 use simpartner_model::StepIndex;
 use simpartner_wire::signal::StepRecord;
@@ -27,6 +29,19 @@ impl Simulation {
         self.drop_commands();
         self.devices = self.new_devices();
         self.balance = Balance::new(&self.world.mechanism, self.timestep);
+        Ok(remainder)
+    }
+
+    /// As [`reset`](Self::reset), with another seed for the devices' random numbers: equal to a fresh start with it.
+    ///
+    /// # Errors
+    /// When the engine cannot represent something in the world, although it could before; the seed is then unchanged.
+    pub fn reset_with_seed(&mut self, seed: u64) -> Result<Option<Box<StepRecord>>, BuildError> {
+        let former = std::mem::replace(&mut self.seed, seed);
+        let remainder = self.reset().inspect_err(|_| self.seed = former)?;
+        if seed != former {
+            self.layout = Arc::new((*self.layout).clone().with_seed(seed));
+        }
         Ok(remainder)
     }
 

@@ -67,6 +67,11 @@ impl CommandBoard {
         next
     }
 
+    /// Forgets commands on their way, after a state that they do not act on.
+    pub fn forget_pending(&self) {
+        (0..self.slots.len()).for_each(|device| self.slot(DeviceId::new(device)).pending = None);
+    }
+
     /// A device's present values: those of the newest command on its way, else those of the record.
     pub fn values(&self, device: DeviceId, layout: &Layout, record: &StepRecord) -> Vec<f64> {
         self.slot(device).values(device, layout, record)

@@ -144,14 +144,27 @@ pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
         return Err(Refusal::Verb { got: excerpt(text), known });
     }
     let values = read_numbers(text)?;
+    check_command(info, &values)?;
+    Ok(Action::Drive(values))
+}
+
+/// Checks the numbers of a command for an actuator. A field that is NaN keeps its value.
+///
+/// # Errors
+/// Their count is none that the actuator takes, or a number is out of its field's range.
+pub fn check_command(info: &DeviceInfo, values: &[f64]) -> Result<(), Refusal> {
+    let lengths = info.kind.command_lengths();
     if !lengths.contains(&values.len()) {
         let expected = lengths.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ");
         return Err(Refusal::Count { expected, got: values.len() });
     }
     // A short frame is the end of the long one: the fields before it do not change.
     let fields = &info.fields[info.fields.len() - values.len()..];
-    fields.iter().zip(&values).try_for_each(|(field, &value)| check_range(field, value))?;
-    Ok(Action::Drive(values))
+    fields
+        .iter()
+        .zip(values)
+        .filter(|(_, value)| !value.is_nan())
+        .try_for_each(|(field, &value)| check_range(field, value))
 }
 
 /// Reads `name=number name=number`, with blanks or commas between them, as new values of all fields: NaN for those that

@@ -52,7 +52,7 @@ pub use camera::{CameraSession, ImageForm, ImageRequest, image_header};
 pub use control::{
     CONTROL_VERBS, ControlRequest, device_named, faulty_device, lockstep_member, placement_of, read_control,
 };
-pub use device::{action, command, describe, reply};
+pub use device::{action, check_command, command, describe, reply};
 pub use framing::{Decoder, Flow, MAX_COMBINED, MAX_MESSAGE, Message};
 pub use number::{excerpt, frame, read_numbers};
 pub use place::placeable_body;

@@ -1,0 +1,136 @@
+//! The class `Batch`.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
+use pyo3::prelude::*;
+use simpartner_embed::{self as embed, EmbedError};
+
+use crate::{error::exception, simulation::Simulation, slices::Pace};
+
+/// Simulations of one world, stepped on several threads.
+#[pyclass(frozen, module = "simpartner._native")]
+pub(crate) struct Batch {
+    inner: Mutex<embed::Batch>,
+    pace: Pace,
+}
+
+impl Batch {
+    fn locked(&self) -> MutexGuard<'_, embed::Batch> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut embed::Batch) -> Result<T, EmbedError> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| work(&mut self.locked())).map_err(|error| exception(py, &error))
+    }
+}
+
+#[pymethods]
+impl Batch {
+    #[new]
+    #[pyo3(signature = (simulation, count, threads, sensors, actuators))]
+    fn py_new(
+        py: Python<'_>,
+        simulation: &Simulation,
+        count: usize,
+        threads: usize,
+        sensors: Vec<String>,
+        actuators: Vec<String>,
+    ) -> PyResult<Self> {
+        let inner = simulation.with(py, |simulation| {
+            let world = Arc::clone(simulation.world());
+            let mut batch = embed::Batch::new(&world, simulation.options(), count, threads)?;
+            batch.select(&sensors, &actuators)?;
+            Ok(batch)
+        })?;
+        Ok(Self { inner: Mutex::new(inner), pace: Pace::default() })
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.locked().simulations().len())
+    }
+
+    #[getter]
+    fn threads(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.locked().threads())
+    }
+
+    #[getter]
+    fn widths(&self, py: Python<'_>) -> (usize, usize) {
+        py.detach(|| {
+            let batch = self.locked();
+            let first = &batch.simulations()[0];
+            (first.sensors().width(), first.actuators().width())
+        })
+    }
+
+    fn advance(
+        &self,
+        py: Python<'_>,
+        count: u64,
+        commands: PyReadonlyArray2<'_, f64>,
+        active: PyReadonlyArray1<'_, bool>,
+        mut readings: PyReadwriteArray2<'_, f64>,
+    ) -> PyResult<()> {
+        let (commands, active, readings) = (commands.as_slice()?, active.as_slice()?, readings.as_slice_mut()?);
+        self.with(py, |batch| batch.command(commands, active))?;
+        self.pace.run(py, count, |slice| self.locked().advance(slice, active), |error| exception(py, &error))?;
+        self.with(py, |batch| batch.read(readings))
+    }
+
+    fn read_into(&self, py: Python<'_>, mut readings: PyReadwriteArray2<'_, f64>) -> PyResult<()> {
+        let readings = readings.as_slice_mut()?;
+        self.with(py, |batch| batch.read(readings))
+    }
+
+    fn present_commands(&self, py: Python<'_>, index: usize, mut commands: PyReadwriteArray1<'_, f64>) -> PyResult<()> {
+        let commands = commands.as_slice_mut()?;
+        self.with(py, |batch| one(batch, index)?.present_commands(commands))
+    }
+
+    fn reset(&self, py: Python<'_>, seeds: Vec<(usize, Option<u64>)>) -> PyResult<()> {
+        self.with(py, |batch| batch.reset(&seeds))
+    }
+
+    fn status(
+        &self,
+        py: Python<'_>,
+        mut times: PyReadwriteArray1<'_, f64>,
+        mut diverged: PyReadwriteArray1<'_, bool>,
+    ) -> PyResult<()> {
+        let (times, diverged) = (times.as_slice_mut()?, diverged.as_slice_mut()?);
+        self.with(py, |batch| {
+            for ((one, time), state) in batch.simulations().iter().zip(times).zip(diverged) {
+                (*time, *state) = (one.time_s(), one.has_diverged());
+            }
+            Ok(())
+        })
+    }
+
+    fn steps(&self, py: Python<'_>) -> Vec<u64> {
+        py.detach(|| self.locked().simulations().iter().map(|one| one.step_index().0).collect())
+    }
+
+    fn state_hashes(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.locked().simulations().iter().map(embed::EmbeddedSimulation::state_hash).collect())
+    }
+
+    fn snapshot<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
+        let snapshot = self.with(py, |batch| Ok(one(batch, index)?.snapshot()))?;
+        Ok(pyo3::types::PyBytes::new(py, &snapshot))
+    }
+
+    fn restore(&self, py: Python<'_>, index: usize, snapshot: &[u8]) -> PyResult<()> {
+        self.with(py, |batch| one(batch, index)?.restore(snapshot))
+    }
+}
+
+/// The simulation of a place of the batch.
+fn one(batch: &mut embed::Batch, index: usize) -> Result<&mut embed::EmbeddedSimulation, EmbedError> {
+    let got = batch.simulations().len();
+    batch.simulation_mut(index).ok_or(EmbedError::Length { what: "place of a world", expected: index + 1, got })
+}

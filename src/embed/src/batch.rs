@@ -1,0 +1,141 @@
+//! Many simulations of one world, stepped side by side on several threads.
+
+use std::sync::Arc;
+
+use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
+use simpartner_description::World;
+
+use crate::{EmbedError, EmbeddedSimulation, Options};
+
+/// Simulations of one world, which shares the model between them. Each simulation steps on one thread, so the number
+/// of threads changes no bit.
+#[derive(Debug)]
+pub struct Batch {
+    simulations: Vec<EmbeddedSimulation>,
+    pool: ThreadPool,
+}
+
+impl Batch {
+    /// Builds `count` simulations, at least one, and starts `threads` threads.
+    ///
+    /// # Errors
+    /// The engine cannot represent something in the world, or there are no threads.
+    pub fn new(world: &Arc<World>, options: &Options, count: usize, threads: usize) -> Result<Self, EmbedError> {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads.max(1))
+            .thread_name(|index| format!("batch-{index}"))
+            .build()?;
+        let new = |_| EmbeddedSimulation::new(Arc::clone(world), options.clone());
+        let built: Vec<_> = pool.install(|| (0..count.max(1)).into_par_iter().map(new).collect());
+        let simulations = built.into_iter().collect::<Result<_, _>>()?;
+        Ok(Self { simulations, pool })
+    }
+
+    /// The simulations.
+    pub fn simulations(&self) -> &[EmbeddedSimulation] {
+        &self.simulations
+    }
+
+    /// A simulation, to change it by itself. Its channels must stay those of the others.
+    pub fn simulation_mut(&mut self, index: usize) -> Option<&mut EmbeddedSimulation> {
+        self.simulations.get_mut(index)
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Selects the channels of readings and commands by names of devices, in all simulations.
+    ///
+    /// # Errors
+    /// A name is unknown, stands for several devices, or an actuator is none.
+    pub fn select(&mut self, sensors: &[String], actuators: &[String]) -> Result<(), EmbedError> {
+        let layout = Arc::clone(self.simulations[0].layout());
+        let sensors = crate::Channels::named(&layout, sensors.iter().map(String::as_str))?;
+        let actuators = crate::Channels::actuators_named(&layout, actuators.iter().map(String::as_str))?;
+        self.simulations.iter_mut().for_each(|one| one.select(sensors.clone(), actuators.clone()));
+        Ok(())
+    }
+
+    /// Commands the selected actuators of all `active` simulations: a row of `commands` for each simulation, as
+    /// [`EmbeddedSimulation::command`] takes it.
+    ///
+    /// # Errors
+    /// An array has a wrong length, or a number is out of range; the error names the first such simulation. Others may
+    /// have been commanded.
+    pub fn command(&mut self, commands: &[f64], active: &[bool]) -> Result<(), EmbedError> {
+        let width = self.simulations[0].actuators().width();
+        self.check_rows("commands", width, commands.len())?;
+        if width == 0 {
+            return self.check_rows("active worlds", 1, active.len());
+        }
+        let rows: Vec<&[f64]> = commands.chunks(width).collect();
+        self.for_each_active(active, |index, one| one.command(rows[index]))
+    }
+
+    /// Makes `count` steps of all `active` simulations. One whose physics has diverged makes none; see
+    /// [`EmbeddedSimulation::has_diverged`].
+    ///
+    /// # Errors
+    /// `active` has another length than the batch.
+    pub fn advance(&mut self, count: u64, active: &[bool]) -> Result<(), EmbedError> {
+        self.for_each_active(active, |_, one| match one.advance(count) {
+            Ok(()) | Err(EmbedError::Diverged { .. }) => Ok(()),
+            Err(error) => Err(error),
+        })
+    }
+
+    /// Copies the readings of all simulations into an array, a row for each.
+    ///
+    /// # Errors
+    /// The array has a wrong length.
+    pub fn read(&self, readings: &mut [f64]) -> Result<(), EmbedError> {
+        let width = self.simulations[0].sensors().width();
+        self.check_rows("readings", width, readings.len())?;
+        if width == 0 {
+            return Ok(());
+        }
+        // Copying takes less time than waking a thread.
+        self.simulations.iter().zip(readings.chunks_mut(width)).try_for_each(|(one, row)| one.read(row))
+    }
+
+    /// Resets the simulations of these places, each once, with the seed beside it; `None` keeps the seed.
+    ///
+    /// # Errors
+    /// The engine cannot represent something in the world, although it could before.
+    pub fn reset(&mut self, seeds: &[(usize, Option<u64>)]) -> Result<(), EmbedError> {
+        let mut wanted = vec![None; self.simulations.len()];
+        for (index, seed) in seeds {
+            if let Some(place) = wanted.get_mut(*index) {
+                *place = Some(*seed);
+            }
+        }
+        let active: Vec<bool> = wanted.iter().map(Option::is_some).collect();
+        self.for_each_active(&active, |index, one| one.reset(wanted[index].flatten()))
+    }
+
+    /// Runs `work` on all active simulations, on all threads. Returns the error of the first of them.
+    fn for_each_active(
+        &mut self,
+        active: &[bool],
+        work: impl Fn(usize, &mut EmbeddedSimulation) -> Result<(), EmbedError> + Sync,
+    ) -> Result<(), EmbedError> {
+        self.check_rows("active worlds", 1, active.len())?;
+        let simulations = self.simulations.par_iter_mut().enumerate().with_max_len(1);
+        let work = |(index, one)| match active[index] {
+            true => work(index, one).err().map(|error| (index, error)),
+            false => None,
+        };
+        let failed: Vec<(usize, EmbedError)> = self.pool.install(|| simulations.filter_map(work).collect());
+        match failed.into_iter().next() {
+            None => Ok(()),
+            Some((index, error)) => Err(EmbedError::InBatch { index, error: Box::new(error) }),
+        }
+    }
+
+    fn check_rows(&self, what: &'static str, width: usize, got: usize) -> Result<(), EmbedError> {
+        let expected = width * self.simulations.len();
+        if expected == got { Ok(()) } else { Err(EmbedError::Length { what, expected, got }) }
+    }
+}
