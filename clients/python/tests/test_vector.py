@@ -192,7 +192,7 @@ class ManyEnvironments(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "actions: expected"):
                 envs.step(wrong)
         with self.assertRaisesRegex(simpartner.OutOfRangeError, "world 0"):
-            wild = make(1, channels=(Channel(("WheelMotor1",), "maxForce_1", -5.0, 5.0),), frames={})
+            wild = make(1, channels=(Channel(("WheelMotor1",), "max_force_1", -5.0, 5.0),), frames={})
             wild.reset(seed=0)
             wild.step(np.full((1, 1), -1.0))
 

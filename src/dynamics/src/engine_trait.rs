@@ -4,12 +4,13 @@ use std::{any::Any, fmt, sync::Arc};
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, JointId, Pose};
+use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
 
 use crate::{
-    error::SnapshotError,
+    error::{BuildError, SnapshotError},
     motor::Motor,
     rays::{Ray, RayScene},
+    settings::Settings,
     state::{BodyState, ContactPoint, EnergyBalance, JointState, Rut, RutChanges, RutTile, SoilReading, Wrench},
     step_event::StepEvent,
 };
@@ -21,6 +22,21 @@ use crate::{
 pub trait Engine: Send {
     /// Name, version and features, for the log: only the same ones repeat a run bit for bit.
     fn identity(&self) -> EngineIdentity;
+
+    /// Builds another engine at step 0 of the same model, which shares with this one what never changes, such as terrain
+    /// and hulls. It is equal to one that [`build`](crate::build) builds, bit for bit; `mechanism` and `settings` are
+    /// those of this engine.
+    ///
+    /// # Errors
+    /// As those of [`build`](crate::build).
+    fn build_again(
+        &self,
+        mechanism: &Mechanism,
+        timestep: Timestep,
+        settings: &Settings,
+    ) -> Result<Box<dyn Engine>, BuildError> {
+        crate::build(mechanism, timestep, settings)
+    }
 
     /// Advances the world by one timestep. [`step_events`](Engine::step_events) lists its exceptional
     /// events.

@@ -77,7 +77,7 @@ use simpartner_model::{Mechanism, Timestep};
 /// If the engine cannot represent an element of the world. The message names the element and its place in the file.
 pub fn build(mechanism: &Mechanism, timestep: Timestep, settings: &Settings) -> Result<Box<dyn Engine>, BuildError> {
     match settings.engine {
-        EngineKind::Dynamics => Ok(Box::new(engine::Dynamics::build(mechanism, timestep, settings)?)),
+        EngineKind::Dynamics => Ok(Box::new(engine::Dynamics::build(mechanism, timestep, settings, None)?)),
         #[cfg(feature = "rapier")]
         EngineKind::Rapier => Ok(Box::new(rapier::Rapier::build(mechanism, timestep, settings)?)),
         #[cfg(not(feature = "rapier"))]

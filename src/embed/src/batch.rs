@@ -3,31 +3,28 @@
 use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
-use simpartner_description::World;
 
-use crate::{EmbedError, EmbeddedSimulation, Options};
+use crate::{Channels, EmbedError, EmbeddedSimulation};
 
-/// Simulations of one world, which shares the model between them. Each simulation steps on one thread, so the number
-/// of threads changes no bit.
+/// Simulations of one world, which share what never changes. Each simulation steps on one thread, so the number of
+/// threads changes no bit.
 #[derive(Debug)]
 pub struct Batch {
     simulations: Vec<EmbeddedSimulation>,
-    pool: ThreadPool,
+    /// `None` for one thread, which is the caller's.
+    pool: Option<ThreadPool>,
 }
 
 impl Batch {
-    /// Builds `count` simulations, at least one, and starts `threads` threads.
+    /// Builds `count` simulations of the world and the settings of another one, at least one, and starts threads if they
+    /// are to step on more than one.
     ///
     /// # Errors
-    /// The engine cannot represent something in the world, or there are no threads.
-    pub fn new(world: &Arc<World>, options: &Options, count: usize, threads: usize) -> Result<Self, EmbedError> {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads.max(1))
-            .thread_name(|index| format!("batch-{index}"))
-            .build()?;
-        let new = |_| EmbeddedSimulation::new(Arc::clone(world), options.clone());
-        let built: Vec<_> = pool.install(|| (0..count.max(1)).into_par_iter().map(new).collect());
-        let simulations = built.into_iter().collect::<Result<_, _>>()?;
+    /// There are no threads, or the engine cannot represent something in the world, although it could before.
+    pub fn new(model: &EmbeddedSimulation, count: usize, threads: usize) -> Result<Self, EmbedError> {
+        let builder = || ThreadPoolBuilder::new().num_threads(threads).thread_name(|index| format!("batch-{index}"));
+        let pool = if threads > 1 { Some(builder().build()?) } else { None };
+        let simulations = (0..count.max(1)).map(|_| model.sibling()).collect::<Result<_, _>>()?;
         Ok(Self { simulations, pool })
     }
 
@@ -43,7 +40,7 @@ impl Batch {
 
     /// Number of threads.
     pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.pool.as_ref().map_or(1, ThreadPool::current_num_threads)
     }
 
     /// Selects the channels of readings and commands by names of devices, in all simulations.
@@ -52,37 +49,32 @@ impl Batch {
     /// A name is unknown, stands for several devices, or an actuator is none.
     pub fn select(&mut self, sensors: &[String], actuators: &[String]) -> Result<(), EmbedError> {
         let layout = Arc::clone(self.simulations[0].layout());
-        let sensors = crate::Channels::named(&layout, sensors.iter().map(String::as_str))?;
-        let actuators = crate::Channels::actuators_named(&layout, actuators.iter().map(String::as_str))?;
+        let sensors = Channels::named(&layout, sensors.iter().map(String::as_str))?;
+        let actuators = Channels::actuators_named(&layout, actuators.iter().map(String::as_str))?;
         self.simulations.iter_mut().for_each(|one| one.select(sensors.clone(), actuators.clone()));
         Ok(())
     }
 
-    /// Commands the selected actuators of all `active` simulations: a row of `commands` for each simulation, as
-    /// [`EmbeddedSimulation::command`] takes it.
+    /// Commands the selected actuators of all `active` simulations, then makes `count` steps of them. `commands` has a row
+    /// for each simulation, as [`EmbeddedSimulation::command`] takes it; `None` commands nothing. A simulation whose
+    /// physics has diverged makes no step; see [`EmbeddedSimulation::has_diverged`].
     ///
     /// # Errors
-    /// An array has a wrong length, or a number is out of range; the error names the first such simulation. Others may
-    /// have been commanded.
-    pub fn command(&mut self, commands: &[f64], active: &[bool]) -> Result<(), EmbedError> {
+    /// An array has a wrong length, or a command is out of range: the error names the first such simulation, and it alone
+    /// makes no step.
+    pub fn advance(&mut self, count: u64, commands: Option<&[f64]>, active: &[bool]) -> Result<(), EmbedError> {
         let width = self.simulations[0].actuators().width();
-        self.check_rows("commands", width, commands.len())?;
-        if width == 0 {
-            return self.check_rows("active worlds", 1, active.len());
+        if let Some(commands) = commands {
+            self.check_rows("commands", width, commands.len())?;
         }
-        let rows: Vec<&[f64]> = commands.chunks(width).collect();
-        self.for_each_active(active, |index, one| one.command(rows[index]))
-    }
-
-    /// Makes `count` steps of all `active` simulations. One whose physics has diverged makes none; see
-    /// [`EmbeddedSimulation::has_diverged`].
-    ///
-    /// # Errors
-    /// `active` has another length than the batch.
-    pub fn advance(&mut self, count: u64, active: &[bool]) -> Result<(), EmbedError> {
-        self.for_each_active(active, |_, one| match one.advance(count) {
-            Ok(()) | Err(EmbedError::Diverged { .. }) => Ok(()),
-            Err(error) => Err(error),
+        self.for_each_active(active, |index, one| {
+            if let Some(commands) = commands {
+                one.command(&commands[index * width..][..width])?;
+            }
+            match one.advance(count) {
+                Ok(()) | Err(EmbedError::Diverged { .. }) => Ok(()),
+                Err(error) => Err(error),
+            }
         })
     }
 
@@ -122,12 +114,17 @@ impl Batch {
         work: impl Fn(usize, &mut EmbeddedSimulation) -> Result<(), EmbedError> + Sync,
     ) -> Result<(), EmbedError> {
         self.check_rows("active worlds", 1, active.len())?;
-        let simulations = self.simulations.par_iter_mut().enumerate().with_max_len(1);
         let work = |(index, one)| match active[index] {
             true => work(index, one).err().map(|error| (index, error)),
             false => None,
         };
-        let failed: Vec<(usize, EmbedError)> = self.pool.install(|| simulations.filter_map(work).collect());
+        let failed: Vec<(usize, EmbedError)> = match &self.pool {
+            None => self.simulations.iter_mut().enumerate().filter_map(work).collect(),
+            Some(pool) => {
+                let simulations = self.simulations.par_iter_mut().enumerate().with_max_len(1);
+                pool.install(|| simulations.filter_map(work).collect())
+            }
+        };
         match failed.into_iter().next() {
             None => Ok(()),
             Some((index, error)) => Err(EmbedError::InBatch { index, error: Box::new(error) }),

@@ -74,7 +74,7 @@ impl fmt::Debug for EmbeddedSimulation {
 }
 
 impl EmbeddedSimulation {
-    /// Builds the world at step 0. Simulations of one world share what does not change of it.
+    /// Builds the world at step 0.
     ///
     /// # Errors
     /// The engine cannot represent something in the world.
@@ -82,6 +82,19 @@ impl EmbeddedSimulation {
         let built = Simulation::seeded(Arc::clone(&world), options.timestep, options.physics.clone(), options.seed);
         let simulation =
             built.map_err(|error| Diagnostics::from(Diagnostic::at_place(&error.place, &world.sources, error.what)))?;
+        Ok(Self::of_simulation(simulation, options))
+    }
+
+    /// Another simulation of the same world and settings, at step 0, with all sensors and actuators selected. Both share
+    /// what never changes, such as terrain and hulls.
+    ///
+    /// # Errors
+    /// When the engine cannot represent something in the world, although it could before.
+    pub fn sibling(&self) -> Result<Self, EmbedError> {
+        Ok(Self::of_simulation(self.simulation.sibling()?, self.options.clone()))
+    }
+
+    fn of_simulation(simulation: Simulation, options: Options) -> Self {
         let record = Box::new(simulation.observe());
         let board = Arc::new(CommandBoard::new(simulation.layout()));
         let (sensors, actuators) = all_channels(simulation.layout());
@@ -89,7 +102,7 @@ impl EmbeddedSimulation {
         let mut new =
             Self { simulation, record, board, options, cameras: Cameras::default(), sensors, actuators, events };
         new.take_images();
-        Ok(new)
+        new
     }
 
     /// Layout of the records: bodies, joints, devices and robots.

@@ -218,9 +218,9 @@ fn robots_come_and_go_and_the_others_continue() {
 
 #[test]
 fn a_batch_has_the_bits_of_its_worlds_alone_on_any_number_of_threads() {
-    let (world, options) = (cart(), Options::default());
+    let model = embedded();
     let run = |threads| {
-        let mut batch = Batch::new(&world, &options, 5, threads).expect("built before");
+        let mut batch = Batch::new(&model, 5, threads).expect("built before");
         batch.select(&["Exact".into()], &["LeftMotor".into()]).expect("they are there");
         batch.reset(&[(1, Some(3)), (4, Some(9))]).expect("built before");
         let (mut readings, mut active) = (vec![0.0; 15], [true; 5]);
@@ -228,8 +228,7 @@ fn a_batch_has_the_bits_of_its_worlds_alone_on_any_number_of_threads() {
             active[2] = turn < 3;
             let speeds = (0..5_u8).map(|index| f64::from(turn) * 0.3 - f64::from(index));
             let rows: Vec<f64> = speeds.flat_map(|speed| [9.0, 9.0, 9.0, 0.0, 0.0, speed]).collect();
-            batch.command(&rows, &active).expect("in range");
-            batch.advance(10, &active).expect("the lengths fit");
+            batch.advance(10, Some(&rows), &active).expect("in range");
         }
         batch.read(&mut readings).expect("the length fits");
         let hashes: Vec<String> = batch.simulations().iter().map(EmbeddedSimulation::state_hash).collect();
@@ -238,7 +237,7 @@ fn a_batch_has_the_bits_of_its_worlds_alone_on_any_number_of_threads() {
     let (readings, hashes) = run(1);
     assert_eq!(run(3), (readings.clone(), hashes.clone()));
     for index in [2_usize, 4] {
-        let mut alone = EmbeddedSimulation::new(Arc::clone(&world), options.clone()).expect("built before");
+        let mut alone = embedded();
         let select = Channels::actuators_named(alone.layout(), ["LeftMotor"]).expect("it is there");
         alone.select(Channels::all_sensors(alone.layout()), select);
         alone.reset((index == 4).then_some(9)).expect("built before");
@@ -254,13 +253,13 @@ fn a_batch_has_the_bits_of_its_worlds_alone_on_any_number_of_threads() {
 
 #[test]
 fn errors_of_a_batch_name_the_world() {
-    let mut batch = Batch::new(&cart(), &Options::default(), 3, 2).expect("built before");
+    let mut batch = Batch::new(&embedded(), 3, 2).expect("built before");
     let mut rows = vec![0.0; 36];
     rows[24] = -1.0;
-    let error = batch.command(&rows, &[true; 3]).expect_err("a torque cannot be negative");
+    let error = batch.advance(1, Some(&rows), &[true; 3]).expect_err("a torque cannot be negative");
     assert!(error.to_string().starts_with("world 2: ERR 4 LeftMotor: "), "{error}");
-    assert!(batch.command(&rows, &[true, true, false]).is_ok(), "a world that rests gets no command");
-    let error = batch.advance(1, &[true; 2]).expect_err("one is missing");
+    assert!(batch.advance(1, Some(&rows), &[true, true, false]).is_ok(), "a world that rests gets no command");
+    let error = batch.advance(1, None, &[true; 2]).expect_err("one is missing");
     assert_eq!(error.to_string(), "expected 3 numbers for the active worlds, got 2");
     let error = batch.select(&[], &["Exact".into()]).expect_err("it is a sensor");
     assert!(error.to_string().contains("'Cart/Exact' is a PositionSensor, which takes no commands"), "{error}");

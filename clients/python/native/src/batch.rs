@@ -1,6 +1,6 @@
 //! The class `Batch`.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
 use pyo3::prelude::*;
@@ -42,8 +42,7 @@ impl Batch {
         actuators: Vec<String>,
     ) -> PyResult<Self> {
         let inner = simulation.with(py, |simulation| {
-            let world = Arc::clone(simulation.world());
-            let mut batch = embed::Batch::new(&world, simulation.options(), count, threads)?;
+            let mut batch = embed::Batch::new(simulation, count, threads)?;
             batch.select(&sensors, &actuators)?;
             Ok(batch)
         })?;
@@ -77,8 +76,9 @@ impl Batch {
         mut readings: PyReadwriteArray2<'_, f64>,
     ) -> PyResult<()> {
         let (commands, active, readings) = (commands.as_slice()?, active.as_slice()?, readings.as_slice_mut()?);
-        self.with(py, |batch| batch.command(commands, active))?;
-        self.pace.run(py, count, |slice| self.locked().advance(slice, active), |error| exception(py, &error))?;
+        let mut commands = Some(commands);
+        let run = |slice| self.locked().advance(slice, commands.take(), active);
+        self.pace.run(py, count, run, |error| exception(py, &error))?;
         self.with(py, |batch| batch.read(readings))
     }
 

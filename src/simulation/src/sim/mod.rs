@@ -161,6 +161,16 @@ impl Simulation {
         Ok(simulation)
     }
 
+    /// Another simulation of the same world, settings and seed, at step 0. Both share what never changes.
+    ///
+    /// # Errors
+    /// When the engine cannot represent something in the world, although it could before.
+    pub fn sibling(&self) -> Result<Self, BuildError> {
+        let (world, settings) = (Arc::clone(&self.world), self.settings.clone());
+        let engine = self.engine.build_again(&world.mechanism, self.timestep, &settings)?;
+        Self::with_engine(world, self.timestep, settings, self.seed, engine)
+    }
+
     /// Drops all commands that have not acted, and the sequence.
     fn drop_commands(&mut self) {
         self.scheduled.clear();

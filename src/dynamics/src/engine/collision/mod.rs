@@ -33,10 +33,13 @@ mod renumber;
 mod seam_contacts;
 mod seams;
 mod shape_model;
+mod shared_parts;
 mod soil;
 mod soil_patches;
 mod surroundings;
 mod triangles;
+
+use std::sync::Arc;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::{BodyId, Norm};
@@ -64,6 +67,7 @@ pub(crate) use self::{
     outline::Outline,
     renumber::NewShapeIndices,
     shape_model::MAX_GROUNDS,
+    shared_parts::SharedParts,
 };
 use crate::{
     engine::{
@@ -108,7 +112,7 @@ impl Collider {
     pub(crate) fn new(
         geoms: Vec<Geom>,
         trees: usize,
-        grounds: Vec<Ground>,
+        grounds: Arc<[Ground]>,
         mut apart: Vec<(BodyId, BodyId)>,
         self_colliding: Vec<bool>,
         gravity: f64,

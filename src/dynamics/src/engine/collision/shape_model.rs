@@ -1,5 +1,7 @@
 //! The collision model: the shapes and grounds of a world, and which of them may meet.
 
+use std::sync::Arc;
+
 use simpartner_model::BodyId;
 
 use super::{
@@ -19,7 +21,7 @@ pub(super) struct Model {
     pub(super) extents: Vec<Extent>,
     /// Index of the first shape of each tree; one more entry ends the last tree.
     pub(super) starts: Vec<usize>,
-    pub(super) grounds: Vec<Ground>,
+    pub(super) grounds: Arc<[Ground]>,
     /// Pairs of bodies that never collide, sorted.
     pub(super) apart: Vec<(BodyId, BodyId)>,
     /// For each tree, true if its own shapes collide with each other.

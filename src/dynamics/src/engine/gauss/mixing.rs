@@ -157,7 +157,7 @@ mod tests {
     };
 
     fn world(mechanism: &Mechanism) -> Dynamics {
-        Dynamics::build(mechanism, Timestep::MILLISECOND, &Settings::default()).expect("a sound world")
+        Dynamics::build(mechanism, Timestep::MILLISECOND, &Settings::default(), None).expect("a sound world")
     }
 
     /// Largest distance, m, between bodies of long and of short trees after this number of steps, and the number of

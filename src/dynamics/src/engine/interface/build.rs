@@ -1,5 +1,7 @@
 //! Builds trees, shapes and loop joints from the model.
 
+use std::sync::Arc;
+
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{
     Axis, Body, BodyId, Coordinate, Coupling, FreeAxis, Graph, Joint, JointAxis, JointId, JointKind, Mechanism, Norm,
@@ -10,7 +12,7 @@ use crate::{
     BuildError, MassProperties, Servo,
     ellipsoid::Ellipsoid,
     engine::{
-        collision::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline},
+        collision::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline, SharedParts},
         constraints::loop_joint::{JointFrames, LoopJoint, LoopLoad, ROW_COUNT, dual_basis},
         joints::ball_joint::{self, Ball},
         state::{
@@ -27,8 +29,28 @@ use crate::{
 /// Radius of the ball that represents a particle, m: it determines the smallest moments of inertia.
 const PARTICLE_RADIUS: f64 = 1e-4;
 
+/// Builds the shapes and grounds of a model.
+fn shared_parts(mechanism: &Mechanism) -> Result<SharedParts, BuildError> {
+    let mut shapes = Vec::new();
+    for body in &mechanism.bodies {
+        let refuse = |what| BuildError { place: body.source.clone(), what };
+        for part in body.collision_shape().into_iter().flat_map(simple_parts) {
+            let (shape, _) = shape::collider_shape(&part).map_err(refuse)?;
+            let outline = shape_outline(&part.shape, &shape);
+            shapes.push((shape, outline));
+        }
+    }
+    let refuse = |what| BuildError { place: "the ground".into(), what };
+    if mechanism.grounds.len() > MAX_GROUNDS {
+        return Err(refuse(format!("a world has at most {MAX_GROUNDS} grounds")));
+    }
+    let grounds: Result<Vec<Ground>, String> = mechanism.grounds.iter().map(Ground::new).collect();
+    Ok(SharedParts { shapes, grounds: grounds.map_err(refuse)?.into() })
+}
+
 /// A built world.
 pub(crate) struct Built {
+    pub(crate) shared: Arc<SharedParts>,
     pub(crate) trees: Vec<Tree>,
     pub(crate) collider: Collider,
     pub(crate) loop_joints: Vec<LoopJoint>,
@@ -36,8 +58,8 @@ pub(crate) struct Built {
     pub(crate) joints: Vec<JointAddress>,
 }
 
-/// Builds the whole world at step 0.
-pub(crate) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
+/// Builds the whole world at step 0, with the `shared` parts of an engine of the same model, if there is one.
+pub(crate) fn build(mechanism: &Mechanism, shared: Option<&Arc<SharedParts>>) -> Result<Built, BuildError> {
     let mut masses = Vec::with_capacity(mechanism.bodies.len());
     for body in &mechanism.bodies {
         let refuse = |what| BuildError { place: body.source.clone(), what };
@@ -58,7 +80,11 @@ pub(crate) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
         builder.add_loop_joint(joint);
     }
     builder.add_couplings()?;
-    let collider = builder.collider()?;
+    let shared = match shared {
+        Some(shared) => Arc::clone(shared),
+        None => Arc::new(shared_parts(mechanism)?),
+    };
+    let collider = builder.collider(&shared);
     let Builder { mut trees, bodies, joints, mut loop_joints, .. } = builder;
     for (side, reach) in collider.shape_reaches() {
         let own = &mut trees[side.tree].topology.reach[side.link];
@@ -68,7 +94,7 @@ pub(crate) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
         tree.update_kinematics(mechanism.gravity);
     }
     loop_joints.iter_mut().for_each(|loop_joint| loop_joint.update_frames(&trees));
-    Ok(Built { trees, collider, loop_joints, bodies, joints })
+    Ok(Built { shared, trees, collider, loop_joints, bodies, joints })
 }
 
 struct Builder<'a> {
@@ -272,29 +298,21 @@ impl Builder<'_> {
     }
 
     /// Collider of all colliding shapes, in the order of their trees. Bodies that a joint connects never collide.
-    fn collider(&self) -> Result<Collider, BuildError> {
-        let mut geoms = Vec::new();
+    fn collider(&self, shared: &SharedParts) -> Collider {
+        let (mut geoms, mut shapes) = (Vec::new(), shared.shapes.iter());
         for (id, body) in self.mechanism.bodies() {
             let Some(placed) = body.collision_shape() else { continue };
-            let refuse = |what| BuildError { place: body.source.clone(), what };
             let place = self.bodies[id.index()];
             let moves = self.trees[place.tree].topology.leaf[place.link].is_some();
-            for (number, part) in simple_parts(placed).into_iter().enumerate() {
-                let (shape, _) = shape::collider_shape(&part).map_err(refuse)?;
+            for ((number, part), (shape, outline)) in simple_parts(placed).into_iter().enumerate().zip(&mut shapes) {
                 let at = place.frame.then(&part.pose);
-                let (outline, at) = (shape_outline(&part.shape, &shape), (at.translation, at.rotation));
-                let mut geom = Geom::new(place.side(), id, outline, shape, at, *body.material_of_part(number));
+                let (at, material) = ((at.translation, at.rotation), *body.material_of_part(number));
+                let mut geom = Geom::new(place.side(), id, outline.clone(), shape.clone(), at, material);
                 (geom.frame, geom.moves, geom.filter) = (place.frame.rotation, moves, body.filter);
                 geoms.push(geom);
             }
         }
         geoms.sort_by_key(|geom| (geom.side.tree, geom.side.link));
-        let refuse = |what| BuildError { place: "the ground".into(), what };
-        if self.mechanism.grounds.len() > MAX_GROUNDS {
-            return Err(refuse(format!("a world has at most {MAX_GROUNDS} grounds")));
-        }
-        let grounds: Result<Vec<Ground>, String> = self.mechanism.grounds.iter().map(Ground::new).collect();
-        let grounds = grounds.map_err(refuse)?;
         let joined = self.mechanism.joints.iter().map(|joint| [joint.parent, joint.child]);
         let apart = joined.chain(self.mechanism.apart.iter().copied()).map(|[a, b]| (a.min(b), a.max(b)));
         let self_colliding = self.trees.iter().map(|tree| {
@@ -303,7 +321,8 @@ impl Builder<'_> {
             bodies.next().is_some() && robot.is_none_or(|robot| self.mechanism.robot(robot).self_collision)
         });
         let gravity = self.mechanism.gravity.norm();
-        Ok(Collider::new(geoms, self.trees.len(), grounds, apart.collect(), self_colliding.collect(), gravity))
+        let grounds = Arc::clone(&shared.grounds);
+        Collider::new(geoms, self.trees.len(), grounds, apart.collect(), self_colliding.collect(), gravity)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, PreviousIds, RayScene, Rut,
     RutChanges, RutTile, Settings, Snapshot, SnapshotError, SoilReading, StepEvent, Wrench,
     engine::{
-        collision::Contact,
+        collision::{Contact, SharedParts},
         islands::island::Islands,
         scheme::Scheme,
         state::{
@@ -32,9 +32,14 @@ use crate::{
 };
 
 impl Dynamics {
-    /// Builds the world at step 0.
-    pub(crate) fn build(mechanism: &Mechanism, timestep: Timestep, settings: &Settings) -> Result<Self, BuildError> {
-        let built = build::build(mechanism)?;
+    /// Builds the world at step 0, with the `shared` parts of an engine of the same model, if there is one.
+    pub(crate) fn build(
+        mechanism: &Mechanism,
+        timestep: Timestep,
+        settings: &Settings,
+        shared: Option<&Arc<SharedParts>>,
+    ) -> Result<Self, BuildError> {
+        let built = build::build(mechanism, shared)?;
         let rest_speed = |tree| settings.auto_disable.then(|| sleep::rest_speed(built.collider.smallest_size(tree)));
         let mut sleepers: Vec<Option<f64>> = (0..built.trees.len()).map(rest_speed).collect();
         for (place, body) in built.bodies.iter().zip(&mechanism.bodies) {
@@ -42,6 +47,7 @@ impl Dynamics {
         }
         let mut engine = Self {
             model: Model {
+                shared: built.shared,
                 timestep: timestep.seconds(),
                 substeps: settings.substeps,
                 sleepers,
@@ -88,6 +94,15 @@ impl Engine for Dynamics {
     fn identity(&self) -> EngineIdentity {
         let features = "parry3d-f64 0.31 enhanced-determinism";
         EngineIdentity { name: "dynamics", version: env!("CARGO_PKG_VERSION"), features }
+    }
+
+    fn build_again(
+        &self,
+        mechanism: &Mechanism,
+        timestep: Timestep,
+        settings: &Settings,
+    ) -> Result<Box<dyn Engine>, BuildError> {
+        Ok(Box::new(Self::build(mechanism, timestep, settings, Some(&self.model.shared))?))
     }
 
     fn step(&mut self) {

@@ -47,7 +47,7 @@ impl Probe {
     /// # Errors
     /// If an element of the world cannot be built.
     pub fn new(mechanism: &Mechanism) -> Result<Self, BuildError> {
-        let build::Built { trees, collider, bodies, joints, loop_joints } = build::build(mechanism)?;
+        let build::Built { trees, collider, bodies, joints, loop_joints, shared: _ } = build::build(mechanism, None)?;
         let is_tied = !loop_joints.is_empty() || !mechanism.couplings.is_empty();
         Ok(Self { trees, collider, places: bodies, joints, gravity: mechanism.gravity, is_tied })
     }

@@ -1,12 +1,14 @@
 //! The world, and one step of it as a sequence of phases: [`Dynamics::advance_step`] is the algorithm.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::{impact_search::Impacts, retry_groups::RetryGroups, step_validation::StepChecks, substep::Substep};
 use crate::{
     ContactPoint, Wrench,
     engine::{
-        collision::Collider,
+        collision::{Collider, SharedParts},
         constraints::loop_joint::LoopJoint,
         islands::{
             energy_bound,
@@ -41,6 +43,8 @@ pub(crate) struct Dynamics {
 
 /// Constants of a world, in addition to the topology of trees and the shapes of the collider.
 pub(crate) struct Model {
+    /// Shapes and grounds, for further engines of the model.
+    pub(crate) shared: Arc<SharedParts>,
     /// Timestep, s, and smallest number of substeps.
     pub(crate) timestep: f64,
     pub(crate) substeps: usize,
