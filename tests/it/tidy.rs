@@ -52,6 +52,7 @@ const LIBRARIES: &[&str] = &[
     "book",
     "description",
     "dynamics",
+    "embed",
     "experiments",
     "grasp",
     "model",

@@ -14,19 +14,26 @@ import subprocess
 import sys
 import tempfile
 import time
+import timeit
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 import numpy as np
 from rig import BINARY, NATIVE, REPOSITORY, simpartner
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from simpartner.vector import DriveVectorEnv
+
 WORLD = REPOSITORY / "worlds" / "flat.xml"
 NAVIGATION = REPOSITORY / "worlds" / "navigation.xml"
 SEQUENCE = REPOSITORY / "robots" / "straight.xml"
 WHEELS = [f"WorkPartner/WheelMotor{number}" for number in (1, 2, 3, 4)]
-PAGE_KB = 1 if sys.platform.startswith("linux") else 1 / 1024
 
 
 def fastest(rounds: int, works: dict[str, Callable[[], float]]) -> dict[str, float]:
@@ -120,14 +127,16 @@ def many(quick: bool) -> None:
         actions = np.random.default_rng(0).uniform(-1, 1, (rounds, count, 2)).astype(np.float32)
         envs = {threads: simpartner.make_vec(NAVIGATION, count, threads=threads, steps=frames) for threads in (1, 2)}
 
-        def run(threads: int, envs: dict = envs, actions: np.ndarray = actions) -> float:
-            envs[threads].reset(seed=0)
-            return timed(lambda: [envs[threads].step(each) for each in actions])
-
-        best = fastest(3, {str(threads): (lambda threads=threads, run=run: run(threads)) for threads in envs})
+        best = fastest(3, {str(threads): partial(episode, each, actions) for threads, each in envs.items()})
         rates = {threads: rounds * count / best[str(threads)] for threads in envs}
         told = "   ".join(f"{threads} threads {rate:8.0f} ({rate * frames:9.0f})" for threads, rate in rates.items())
         print(f"  {count:>4} environments   {told}   speed-up {rates[2] / rates[1]:.2f}")
+
+
+def episode(envs: DriveVectorEnv, actions: npt.NDArray[np.float32]) -> float:
+    """The duration of steps with these actions, s."""
+    envs.reset(seed=0)
+    return timed(lambda: [envs.step(each) for each in actions])
 
 
 def resets(quick: bool) -> None:
@@ -135,8 +144,8 @@ def resets(quick: bool) -> None:
     for name, world in (("flat.xml", WORLD), ("terrain.xml", REPOSITORY / "worlds" / "terrain.xml")):
         sim = simpartner.load(world)
         native, count = sim.native, 20 if quick else 200
-        best = fastest(3, {"reset": lambda native=native, count=count: timed(lambda: [native.reset() for _ in range(count)])})
-        print(f"  {name:<14} {count / best['reset']:>9.0f} a second on one thread")
+        best = min(timeit.repeat(native.reset, number=count, repeat=3))
+        print(f"  {name:<14} {count / best:>9.0f} a second on one thread")
 
 
 def memory(quick: bool) -> None:

@@ -42,6 +42,8 @@ except ImportError as error:
         f"'pip install clients/python/native' ({error})"
     ) from error
 
+__all__ = ["EmbeddedDevice", "Event", "Simulation", "_native", "load"]
+
 _Answer = TypeVar("_Answer")
 
 

@@ -18,6 +18,7 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from .device import Device
 from .drive import (
     QUATERNION,
     WORKPARTNER_CHANNELS,
@@ -34,6 +35,7 @@ from .reading import identifier
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.intp]
 
 _NOISE: Final = 1
 """What tells the generator of an environment's noise from that of its tasks, which has the same seed."""
@@ -58,6 +60,11 @@ class DriveVectorEnv(VectorEnv[Floats, npt.NDArray[np.float32], npt.NDArray[Any]
 
     For another task override `begin`, `see` and `judge`, which work on arrays with a row for each environment.
     """
+
+    _ways: Floats
+    """The ways from the robots to their goals, m."""
+    _ended: Flags
+    """The environments that have ended and wait for a reset."""
 
     def __init__(
         self,
@@ -156,8 +163,8 @@ class DriveVectorEnv(VectorEnv[Floats, npt.NDArray[np.float32], npt.NDArray[Any]
         shares = self._shares(actions)
         waiting = self._ended.copy()
         if self.autoreset_mode is AutoresetMode.DISABLED and waiting.any():
-            ended = ", ".join(map(str, np.flatnonzero(waiting)))
-            raise gymnasium.error.ResetNeeded(f"environments {ended} have ended; reset them by options['reset_mask']")
+            places = ", ".join(map(str, np.flatnonzero(waiting)))
+            raise gymnasium.error.ResetNeeded(f"environments {places} have ended; reset them by options['reset_mask']")
         active = ~waiting
         self._command(shares, active)
         self.batch.advance(self.steps, self._commands, active, self._readings)
@@ -182,7 +189,7 @@ class DriveVectorEnv(VectorEnv[Floats, npt.NDArray[np.float32], npt.NDArray[Any]
     def close_extras(self, **kwargs: Any) -> None:
         """Does nothing: the worlds end with the last reference to them."""
 
-    @property
+    @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """The generators of all environments."""
         for index, generator in enumerate(self._generators):
@@ -202,7 +209,7 @@ class DriveVectorEnv(VectorEnv[Floats, npt.NDArray[np.float32], npt.NDArray[Any]
     def _names(self, frames: Mapping[str, Sequence[float]]) -> list[str]:
         return [*frames, *(name for channel in self._channels for name in channel.devices)]
 
-    def _start_frames(self, devices: Sequence[Any], frames: Mapping[str, Sequence[float]]) -> tuple[Floats, dict[str, int]]:
+    def _start_frames(self, devices: Sequence[Device], frames: Mapping[str, Sequence[float]]) -> tuple[Floats, dict[str, int]]:
         """What the actuators are told after a reset, and where the numbers of each begin."""
         start = np.empty(self.batch.widths[1])
         self.batch.present_commands(0, start)
@@ -217,7 +224,7 @@ class DriveVectorEnv(VectorEnv[Floats, npt.NDArray[np.float32], npt.NDArray[Any]
             place = end
         return start, starts
 
-    def _find_columns(self, devices: Sequence[Any], starts: Mapping[str, int]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    def _find_columns(self, devices: Sequence[Device], starts: Mapping[str, int]) -> tuple[Places, Places]:
         """The columns of the commands that actions set, and the number of the action for each."""
         columns, numbers = [], []
         commanded = np.zeros(self.batch.widths[1], np.bool_)
@@ -244,8 +251,8 @@ class DriveVectorEnv(VectorEnv[Floats, npt.NDArray[np.float32], npt.NDArray[Any]
         self._fresh: Flags = np.ones(count, np.bool_)
         self._times: Floats = np.zeros(count)
         self._diverged: Flags = np.zeros(count, np.bool_)
-        self._ended: Flags = np.zeros(count, np.bool_)
-        self._ways: Floats = np.zeros(count)
+        self._ended = np.zeros(count, np.bool_)
+        self._ways = np.zeros(count)
         self.goals: Floats = np.zeros((count, 2))
         """Where the robots are to go, x and z in the world, m."""
         self._generators: list[np.random.Generator | None] = [None] * count
