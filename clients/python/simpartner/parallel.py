@@ -41,8 +41,8 @@ class DriveParallelEnv(ParallelEnv[str, Floats, npt.NDArray[np.float32]]):
     the goal of each are those of `simpartner.gym.DriveEnv`; an agent that is at its goal leaves, and its robot keeps its last
     command. All are truncated after `episode` seconds of simulated time.
 
-    `robots` are the names of the agents, all robots of the world unless given. `options` are those of `simpartner.load`. A seed and
-    the actions after it determine every observation and reward.
+    `robots` are the names of the agents, all robots of the world unless given. `options` are those of `simpartner.load`. A seed
+    and the actions after it determine every observation and reward.
     """
 
     def __init__(

@@ -251,6 +251,29 @@ fn a_batch_has_the_bits_of_its_worlds_alone_on_any_number_of_threads() {
     assert!(readings[0] != readings[3], "worlds with other commands move otherwise");
 }
 
+/// Shapes and terrain are shared; what moves is not.
+#[test]
+fn siblings_on_shared_terrain_have_the_bits_of_a_fresh_start() {
+    let world = read_world(Path::new("worlds/terrain.xml"), false).expect("it is built in");
+    let new = || EmbeddedSimulation::new(Arc::clone(&world), Options::default()).expect("the engine knows all of it");
+    let run = |simulation: &mut EmbeddedSimulation| {
+        let mut commands = vec![0.0; simulation.actuators().width()];
+        simulation.present_commands(&mut commands).expect("the array has that length");
+        simulation.command(&commands).expect("they are in range");
+        simulation.advance(100).expect("it has not diverged");
+        simulation.state_hash()
+    };
+    let mut first = new();
+    let fresh = run(&mut first);
+    let mut sibling = first.sibling().expect("built before");
+    assert_eq!(sibling.step_index().0, 0);
+    assert_eq!(run(&mut sibling), fresh);
+    first.advance(50).expect("it has not diverged");
+    first.reset(None).expect("built before");
+    assert_eq!(run(&mut first), fresh);
+    assert_eq!(run(&mut new()), fresh);
+}
+
 #[test]
 fn errors_of_a_batch_name_the_world() {
     let mut batch = Batch::new(&embedded(), 3, 2).expect("built before");

@@ -3,8 +3,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyBytes};
 use simpartner_embed::{self as embed, EmbedError};
+use simpartner_wire::protocol::Refusal;
 
 use crate::{error::exception, simulation::Simulation, slices::Pace};
 
@@ -119,9 +120,9 @@ impl Batch {
         py.detach(|| self.locked().simulations().iter().map(embed::EmbeddedSimulation::state_hash).collect())
     }
 
-    fn snapshot<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
+    fn snapshot<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyBytes>> {
         let snapshot = self.with(py, |batch| Ok(one(batch, index)?.snapshot()))?;
-        Ok(pyo3::types::PyBytes::new(py, &snapshot))
+        Ok(PyBytes::new(py, &snapshot))
     }
 
     fn restore(&self, py: Python<'_>, index: usize, snapshot: &[u8]) -> PyResult<()> {
@@ -131,6 +132,7 @@ impl Batch {
 
 /// The simulation of a place of the batch.
 fn one(batch: &mut embed::Batch, index: usize) -> Result<&mut embed::EmbeddedSimulation, EmbedError> {
-    let got = batch.simulations().len();
-    batch.simulation_mut(index).ok_or(EmbedError::Length { what: "place of a world", expected: index + 1, got })
+    let count = batch.simulations().len();
+    let missing = || Refusal::Parameter(format!("there is no world {index}; the batch has {count}, counted from 0"));
+    batch.simulation_mut(index).ok_or_else(|| missing().into())
 }

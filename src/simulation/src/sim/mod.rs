@@ -168,7 +168,8 @@ impl Simulation {
     pub fn sibling(&self) -> Result<Self, BuildError> {
         let (world, settings) = (Arc::clone(&self.world), self.settings.clone());
         let engine = self.engine.build_again(&world.mechanism, self.timestep, &settings)?;
-        Self::with_engine(world, self.timestep, settings, self.seed, engine)
+        let sibling = Self::with_engine(world, self.timestep, settings, self.seed, engine)?;
+        Ok(Self { layout: Arc::clone(&self.layout), ..sibling })
     }
 
     /// Drops all commands that have not acted, and the sequence.

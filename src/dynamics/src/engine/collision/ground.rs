@@ -59,7 +59,7 @@ impl Ground {
             bounds.low.y = f64::NEG_INFINITY;
         }
         let outline = match shape.as_trimesh() {
-            Some(mesh) => Outline::Mesh(Vec::new(), Faces::new(mesh)),
+            Some(mesh) => Outline::Mesh(Arc::default(), Arc::new(Faces::new(mesh))),
             None => Outline::Points(Vec::new()),
         };
         let turn = DMat3::from_quat(pose.rotation.inverse());

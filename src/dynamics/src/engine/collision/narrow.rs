@@ -5,7 +5,6 @@ use bevy_math::{DMat3, DVec3};
 use simpartner_model::Norm;
 
 use super::{
-    convex::Hull,
     hit::{Hit, thin_part},
     manifold::Manifold,
     neighbour::Neighbour,
@@ -88,8 +87,8 @@ pub(super) fn contacts_on_plane(normal: DVec3, distance: f64, body: &Placed, ahe
                 touch(centre + point);
             }
         }
-        Outline::Hull(Hull { points, .. }) | Outline::Mesh(points, _) | Outline::Points(points) => {
-            points.iter().for_each(|point| touch(centre + matrix * *point))
+        corners @ (Outline::Hull(_) | Outline::Mesh(..) | Outline::Points(_)) => {
+            corners.corners().iter().for_each(|point| touch(centre + matrix * *point))
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The geometry of a colliding shape.
 
+use std::sync::Arc;
+
 use bevy_math::DVec3;
 
 use super::{
@@ -27,9 +29,9 @@ pub(crate) enum Outline {
         radius: f64,
         half: f64,
     },
-    Hull(Hull),
+    Hull(Arc<Hull>),
     /// The corners of a mesh, and its faces.
-    Mesh(Vec<DVec3>, Faces),
+    Mesh(Arc<[DVec3]>, Arc<Faces>),
     /// Corners that span no volume, or terrain, which has no corners here.
     Points(Vec<DVec3>),
 }
@@ -38,6 +40,16 @@ impl Outline {
     /// The faces of a mesh.
     pub(super) fn faces(&self) -> Option<&Faces> {
         if let Self::Mesh(_, faces) = self { Some(faces) } else { None }
+    }
+
+    /// The corners of a hull or a mesh, or the points without volume; none of other shapes.
+    pub(super) fn corners(&self) -> &[DVec3] {
+        match self {
+            Self::Hull(hull) => &hull.points,
+            Self::Mesh(points, _) => points,
+            Self::Points(points) => points,
+            _ => &[],
+        }
     }
 
     /// The shape as the convex search takes it, with the thickness of the rounding layer around it, m; `None` if it is

@@ -443,11 +443,11 @@ fn shape_outline(shape: &Shape, collider: &SharedShape) -> Outline {
         Shape::Capsule { radius, length } => Outline::Capsule { radius: *radius, half: 0.5 * length },
         Shape::Cone { radius, length } => Outline::Cone { radius: *radius, half: 0.5 * length },
         Shape::ConvexHull { points } => match collider.as_convex_polyhedron() {
-            Some(polyhedron) => Outline::Hull(Hull::new(polyhedron)),
+            Some(polyhedron) => Outline::Hull(Arc::new(Hull::new(polyhedron))),
             None => Outline::Points(points.clone()),
         },
         Shape::TriangleMesh { vertices, .. } => match collider.as_trimesh() {
-            Some(mesh) => Outline::Mesh(vertices.clone(), Faces::new(mesh)),
+            Some(mesh) => Outline::Mesh(vertices.as_slice().into(), Arc::new(Faces::new(mesh))),
             None => Outline::Points(vertices.clone()),
         },
         Shape::Compound { .. } => Outline::Points(Vec::new()),
