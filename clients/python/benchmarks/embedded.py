@@ -122,22 +122,29 @@ def call_cost(quick: bool) -> None:
 
 def many(quick: bool) -> None:
     frames = 20
-    print(f"\nenvironments of {NAVIGATION.name}, {frames} steps of 1 ms each; environment steps/s (simulation steps/s)")
+    print(f"\nenvironments of {NAVIGATION.name}, {frames} steps of 1 ms each")
+    print("  environment steps/s (simulation steps/s) on 1 and 2 threads, speed-up; processor time of an environment step")
     for count in (1, 2, 4, 16, 64, 256) if not quick else (1, 4, 16):
-        rounds = max(2, (200 if quick else 1000) // count)
-        actions = np.random.default_rng(0).uniform(-1, 1, (rounds, count, 2)).astype(np.float32)
+        turns = max(2, (200 if quick else 1000) // count)
+        actions = np.random.default_rng(0).uniform(-1, 1, (turns, count, 2)).astype(np.float32)
         envs = {threads: simpartner.make_vec(NAVIGATION, count, threads=threads, steps=frames) for threads in (1, 2)}
+        wall, processor = dict.fromkeys(envs, float("inf")), dict.fromkeys(envs, float("inf"))
+        for _ in range(3):
+            for threads, each in envs.items():
+                each.reset(seed=0)
+                began = time.process_time()
+                wall[threads] = min(wall[threads], timed(partial(steps_of, each, actions)))
+                processor[threads] = min(processor[threads], time.process_time() - began)
+        rates = {threads: turns * count / wall[threads] for threads in envs}
+        told = "   ".join(f"{rate:7.0f} ({rate * frames:7.0f})" for rate in rates.values())
+        spent = ", ".join(f"{1e6 * processor[threads] / turns / count:.0f} us" for threads in envs)
+        print(f"  {count:>4} environments   {told}   {rates[2] / rates[1]:.2f}   {spent}")
 
-        best = fastest(3, {str(threads): partial(episode, each, actions) for threads, each in envs.items()})
-        rates = {threads: rounds * count / best[str(threads)] for threads in envs}
-        told = "   ".join(f"{threads} threads {rate:8.0f} ({rate * frames:9.0f})" for threads, rate in rates.items())
-        print(f"  {count:>4} environments   {told}   speed-up {rates[2] / rates[1]:.2f}")
 
-
-def episode(envs: DriveVectorEnv, actions: npt.NDArray[np.float32]) -> float:
-    """The duration of steps with these actions, s."""
-    envs.reset(seed=0)
-    return timed(lambda: [envs.step(each) for each in actions])
+def steps_of(envs: DriveVectorEnv, actions: npt.NDArray[np.float32]) -> None:
+    """Makes a step with each of these actions."""
+    for each in actions:
+        envs.step(each)
 
 
 def resets(quick: bool) -> None:

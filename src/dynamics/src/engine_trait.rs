@@ -23,9 +23,9 @@ pub trait Engine: Send {
     /// Name, version and features, for the log: only the same ones repeat a run bit for bit.
     fn identity(&self) -> EngineIdentity;
 
-    /// Builds another engine at step 0 of the same model, which shares with this one what never changes, such as terrain
-    /// and hulls. It is equal to one that [`build`](crate::build) builds, bit for bit; `mechanism` and `settings` are
-    /// those of this engine.
+    /// Builds another engine at step 0 of the same model. Both share what never changes, such as terrain and hulls. It
+    /// is equal to one that [`build`](crate::build) builds, bit for bit. `mechanism` and `settings` are those of this
+    /// engine.
     ///
     /// # Errors
     /// As those of [`build`](crate::build).

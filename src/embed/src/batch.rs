@@ -16,8 +16,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Builds `count` simulations of the world and the settings of another one, at least one, and starts threads if they
-    /// are to step on more than one.
+    /// Builds `count` simulations, at least one, of the world and the settings of `model`. More than one thread is
+    /// started; a single one is the caller's.
     ///
     /// # Errors
     /// There are no threads, or the engine cannot represent something in the world, although it could before.
@@ -55,13 +55,13 @@ impl Batch {
         Ok(())
     }
 
-    /// Commands the selected actuators of all `active` simulations, then makes `count` steps of them. `commands` has a row
-    /// for each simulation, as [`EmbeddedSimulation::command`] takes it; `None` commands nothing. A simulation whose
-    /// physics has diverged makes no step; see [`EmbeddedSimulation::has_diverged`].
+    /// Commands the selected actuators of all `active` simulations, then makes `count` steps of them. `commands` has a
+    /// row for each simulation, as [`EmbeddedSimulation::command`] takes it; `None` commands nothing. A simulation
+    /// whose physics has diverged makes no step; see [`EmbeddedSimulation::has_diverged`].
     ///
     /// # Errors
-    /// An array has a wrong length, or a command is out of range: the error names the first such simulation, and it alone
-    /// makes no step.
+    /// An array has a wrong length, or a command is out of range. The error names the first simulation with such a
+    /// command; simulations with one make no step.
     pub fn advance(&mut self, count: u64, commands: Option<&[f64]>, active: &[bool]) -> Result<(), EmbedError> {
         let width = self.simulations[0].actuators().width();
         if let Some(commands) = commands {

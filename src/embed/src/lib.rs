@@ -1,9 +1,9 @@
 //! A simulation inside another program, without clock, socket and log. The Python module is built on it.
 //!
-//! A program steps an [`EmbeddedSimulation`] itself. Commands and readings are flat arrays of `f64`, whose places a
-//! [`Channels`] lists. Requests of the protocol are answered as a server answers them, in the same words. A [`Batch`] is
-//! many simulations of one world, which are stepped on several threads. Equal models, settings, seeds and commands give
-//! the same bits here as in a server.
+//! A program steps an [`EmbeddedSimulation`] itself. Commands and readings are flat arrays of `f64`; [`Channels`] have
+//! their order. Requests of the protocol are answered in the words of a server. A [`Batch`] has many simulations of one
+//! world, and steps them on several threads. Equal models, settings, seeds and commands give the same bits here as in a
+//! server.
 //!
 //! ```
 //! use simpartner_embed::{EmbeddedSimulation, Options, read_world_text};

@@ -20,7 +20,7 @@ impl EmbeddedSimulation {
     /// Answers a request for the control port. Requests for a clock, such as `PLAY`, are refused.
     pub fn ask(&mut self, text: &str) -> String {
         let mut out = String::new();
-        match read_control(text).and_then(|request| self.answer(request, &mut out)) {
+        match read_control(text).and_then(|request| self.answer_request(request, &mut out)) {
             Ok(()) => out,
             Err(refusal) => format!("{refusal}\n"),
         }
@@ -54,7 +54,7 @@ impl EmbeddedSimulation {
         out
     }
 
-    fn answer(&mut self, request: ControlRequest, out: &mut String) -> Result<(), Refusal> {
+    fn answer_request(&mut self, request: ControlRequest, out: &mut String) -> Result<(), Refusal> {
         match request {
             ControlRequest::State => {}
             ControlRequest::Step(count) => self.advance(count).map_err(refusal_of)?,
@@ -74,7 +74,7 @@ impl EmbeddedSimulation {
                 return Ok(());
             }
             ControlRequest::Fault { device, fault, text } => return self.set_fault(&device, fault, text, out),
-            ControlRequest::Place { name, placement, text } => return self.place(&name, placement, text, out),
+            ControlRequest::Place { name, placement, text } => return self.place_body(&name, placement, text, out),
             ControlRequest::Spawn(spawn) => {
                 let name = self.spawn(&spawn).map_err(refusal_of)?;
                 out.push_str(&format!("OK name={name}\n"));
@@ -156,7 +156,13 @@ impl EmbeddedSimulation {
         Ok(())
     }
 
-    fn place(&mut self, name: &str, placement: BodyPlacement, text: String, out: &mut String) -> Result<(), Refusal> {
+    fn place_body(
+        &mut self,
+        name: &str,
+        placement: BodyPlacement,
+        text: String,
+        out: &mut String,
+    ) -> Result<(), Refusal> {
         let body = protocol::placeable_body(self.layout(), name)?;
         self.simulation.submit(Command {
             target: Target::Body(body),

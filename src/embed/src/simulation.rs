@@ -85,8 +85,8 @@ impl EmbeddedSimulation {
         Ok(Self::of_simulation(simulation, options))
     }
 
-    /// Another simulation of the same world and settings, at step 0, with all sensors and actuators selected. Both share
-    /// what never changes, such as terrain and hulls.
+    /// Another simulation of the same world and settings, at step 0, with all sensors and actuators selected. Both
+    /// share what never changes, such as terrain and hulls.
     ///
     /// # Errors
     /// When the engine cannot represent something in the world, although it could before.

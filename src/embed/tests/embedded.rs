@@ -163,7 +163,7 @@ fn requests_are_answered_in_a_servers_words() {
     let exact = named(&simulation, "Exact");
     assert!(simulation.ask_device(exact, "GET").starts_with("ERR 10 "));
     let echo = named(&simulation, "Echo");
-    assert_eq!(simulation.ask_device(echo, "sub rosa"), "<>\n");
+    assert_eq!(simulation.ask_device(echo, "sub rosa"), "<sub rosa>\n");
     let robots = simulation.layout().robots().len();
     assert_eq!(robots, 1);
     assert!(simulation.ask_robot(simpartner_model::RobotId::new(0), "INFO").contains("readings=Place.x[m]"));

@@ -7,7 +7,7 @@ use pyo3::{prelude::*, types::PyBytes};
 use simpartner_embed::{self as embed, EmbedError};
 use simpartner_wire::protocol::Refusal;
 
-use crate::{error::exception, simulation::Simulation, slices::Pace};
+use crate::{error::exception_of, simulation::Simulation, slices::Pace};
 
 /// Simulations of one world, stepped on several threads.
 #[pyclass(frozen, module = "simpartner._native")]
@@ -17,16 +17,16 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    fn locked(&self) -> MutexGuard<'_, embed::Batch> {
+    fn lock_inner(&self) -> MutexGuard<'_, embed::Batch> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T: Send>(
+    fn with_inner<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut embed::Batch) -> Result<T, EmbedError> + Send,
     ) -> PyResult<T> {
-        py.detach(|| work(&mut self.locked())).map_err(|error| exception(py, &error))
+        py.detach(|| work(&mut self.lock_inner())).map_err(|error| exception_of(py, &error))
     }
 }
 
@@ -42,7 +42,7 @@ impl Batch {
         sensors: Vec<String>,
         actuators: Vec<String>,
     ) -> PyResult<Self> {
-        let inner = simulation.with(py, |simulation| {
+        let inner = simulation.with_inner(py, |simulation| {
             let mut batch = embed::Batch::new(simulation, count, threads)?;
             batch.select(&sensors, &actuators)?;
             Ok(batch)
@@ -51,18 +51,18 @@ impl Batch {
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.locked().simulations().len())
+        py.detach(|| self.lock_inner().simulations().len())
     }
 
     #[getter]
     fn threads(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.locked().threads())
+        py.detach(|| self.lock_inner().threads())
     }
 
     #[getter]
     fn widths(&self, py: Python<'_>) -> (usize, usize) {
         py.detach(|| {
-            let batch = self.locked();
+            let batch = self.lock_inner();
             let first = &batch.simulations()[0];
             (first.sensors().width(), first.actuators().width())
         })
@@ -78,23 +78,23 @@ impl Batch {
     ) -> PyResult<()> {
         let (commands, active, readings) = (commands.as_slice()?, active.as_slice()?, readings.as_slice_mut()?);
         let mut commands = Some(commands);
-        let run = |slice| self.locked().advance(slice, commands.take(), active);
-        self.pace.run(py, count, run, |error| exception(py, &error))?;
-        self.with(py, |batch| batch.read(readings))
+        let run = |slice| self.lock_inner().advance(slice, commands.take(), active);
+        self.pace.run(py, count, run, |error| exception_of(py, &error))?;
+        self.with_inner(py, |batch| batch.read(readings))
     }
 
     fn read_into(&self, py: Python<'_>, mut readings: PyReadwriteArray2<'_, f64>) -> PyResult<()> {
         let readings = readings.as_slice_mut()?;
-        self.with(py, |batch| batch.read(readings))
+        self.with_inner(py, |batch| batch.read(readings))
     }
 
     fn present_commands(&self, py: Python<'_>, index: usize, mut commands: PyReadwriteArray1<'_, f64>) -> PyResult<()> {
         let commands = commands.as_slice_mut()?;
-        self.with(py, |batch| one(batch, index)?.present_commands(commands))
+        self.with_inner(py, |batch| world_at(batch, index)?.present_commands(commands))
     }
 
     fn reset(&self, py: Python<'_>, seeds: Vec<(usize, Option<u64>)>) -> PyResult<()> {
-        self.with(py, |batch| batch.reset(&seeds))
+        self.with_inner(py, |batch| batch.reset(&seeds))
     }
 
     fn status(
@@ -104,7 +104,7 @@ impl Batch {
         mut diverged: PyReadwriteArray1<'_, bool>,
     ) -> PyResult<()> {
         let (times, diverged) = (times.as_slice_mut()?, diverged.as_slice_mut()?);
-        self.with(py, |batch| {
+        self.with_inner(py, |batch| {
             for ((one, time), state) in batch.simulations().iter().zip(times).zip(diverged) {
                 (*time, *state) = (one.time_s(), one.has_diverged());
             }
@@ -113,25 +113,25 @@ impl Batch {
     }
 
     fn steps(&self, py: Python<'_>) -> Vec<u64> {
-        py.detach(|| self.locked().simulations().iter().map(|one| one.step_index().0).collect())
+        py.detach(|| self.lock_inner().simulations().iter().map(|one| one.step_index().0).collect())
     }
 
     fn state_hashes(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| self.locked().simulations().iter().map(embed::EmbeddedSimulation::state_hash).collect())
+        py.detach(|| self.lock_inner().simulations().iter().map(embed::EmbeddedSimulation::state_hash).collect())
     }
 
     fn snapshot<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyBytes>> {
-        let snapshot = self.with(py, |batch| Ok(one(batch, index)?.snapshot()))?;
+        let snapshot = self.with_inner(py, |batch| Ok(world_at(batch, index)?.snapshot()))?;
         Ok(PyBytes::new(py, &snapshot))
     }
 
     fn restore(&self, py: Python<'_>, index: usize, snapshot: &[u8]) -> PyResult<()> {
-        self.with(py, |batch| one(batch, index)?.restore(snapshot))
+        self.with_inner(py, |batch| world_at(batch, index)?.restore(snapshot))
     }
 }
 
 /// The simulation of a place of the batch.
-fn one(batch: &mut embed::Batch, index: usize) -> Result<&mut embed::EmbeddedSimulation, EmbedError> {
+fn world_at(batch: &mut embed::Batch, index: usize) -> Result<&mut embed::EmbeddedSimulation, EmbedError> {
     let count = batch.simulations().len();
     let missing = || Refusal::Parameter(format!("there is no world {index}; the batch has {count}, counted from 0"));
     batch.simulation_mut(index).ok_or_else(|| missing().into())

@@ -14,7 +14,7 @@ use simpartner_wire::{
 };
 
 use crate::{
-    error::{exception, named},
+    error::{exception_named, exception_of},
     settings::read_settings,
     slices::Pace,
 };
@@ -30,18 +30,18 @@ pub(crate) struct Simulation {
 type Planes<'py> = (u64, Vec<(&'static str, usize, usize, Bound<'py, PyBytes>)>);
 
 impl Simulation {
-    fn locked(&self) -> MutexGuard<'_, EmbeddedSimulation> {
+    fn lock_inner(&self) -> MutexGuard<'_, EmbeddedSimulation> {
         // A panic leaves the simulation in a state between two steps at worst, which reset() ends.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `work` on the simulation without the interpreter.
-    pub(crate) fn with<T: Send>(
+    pub(crate) fn with_inner<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut EmbeddedSimulation) -> Result<T, EmbedError> + Send,
     ) -> PyResult<T> {
-        py.detach(|| work(&mut self.locked())).map_err(|error| exception(py, &error))
+        py.detach(|| work(&mut self.lock_inner())).map_err(|error| exception_of(py, &error))
     }
 }
 
@@ -51,7 +51,7 @@ impl Simulation {
     #[pyo3(signature = (path, text, settings))]
     fn py_new(py: Python<'_>, path: PathBuf, text: Option<String>, settings: Vec<(String, String)>) -> PyResult<Self> {
         let (options, fixed_base) =
-            read_settings(&settings).map_err(|error| named(py, "SettingError", error.trim_end()))?;
+            read_settings(&settings).map_err(|error| exception_named(py, "SettingError", error.trim_end()))?;
         let built = py.detach(|| {
             let world = match text {
                 Some(text) => read_world_text(&path.to_string_lossy(), &text)?,
@@ -59,7 +59,7 @@ impl Simulation {
             };
             EmbeddedSimulation::new(world, options)
         });
-        let inner = built.map_err(|error| exception(py, &error))?;
+        let inner = built.map_err(|error| exception_of(py, &error))?;
         Ok(Self { inner: Mutex::new(inner), pace: Pace::default() })
     }
 
@@ -73,19 +73,19 @@ impl Simulation {
     ) -> PyResult<u64> {
         if let Some(commands) = &commands {
             let commands = commands.as_slice()?;
-            self.with(py, |simulation| simulation.command(commands))?;
+            self.with_inner(py, |simulation| simulation.command(commands))?;
         }
-        self.pace.run(py, count, |slice| self.locked().advance(slice), |error| exception(py, &error))?;
+        self.pace.run(py, count, |slice| self.lock_inner().advance(slice), |error| exception_of(py, &error))?;
         if let Some(mut readings) = readings {
             let readings = readings.as_slice_mut()?;
-            self.with(py, |simulation| simulation.read(readings))?;
+            self.with_inner(py, |simulation| simulation.read(readings))?;
         }
-        Ok(py.detach(|| self.locked().step_index().0))
+        Ok(py.detach(|| self.lock_inner().step_index().0))
     }
 
     fn advance_to(&self, py: Python<'_>, time: f64) -> PyResult<u64> {
         let (now, goal) = py.detach(|| {
-            let simulation = self.locked();
+            let simulation = self.lock_inner();
             (simulation.step_index().0, simulation.timestep().steps_in(time))
         });
         self.advance(py, goal.saturating_sub(now), None, None)
@@ -93,21 +93,21 @@ impl Simulation {
 
     fn read_into(&self, py: Python<'_>, mut readings: PyReadwriteArray1<'_, f64>) -> PyResult<()> {
         let readings = readings.as_slice_mut()?;
-        self.with(py, |simulation| simulation.read(readings))
+        self.with_inner(py, |simulation| simulation.read(readings))
     }
 
     fn command(&self, py: Python<'_>, commands: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
         let commands = commands.as_slice()?;
-        self.with(py, |simulation| simulation.command(commands))
+        self.with_inner(py, |simulation| simulation.command(commands))
     }
 
     fn present_commands(&self, py: Python<'_>, mut commands: PyReadwriteArray1<'_, f64>) -> PyResult<()> {
         let commands = commands.as_slice_mut()?;
-        self.with(py, |simulation| simulation.present_commands(commands))
+        self.with_inner(py, |simulation| simulation.present_commands(commands))
     }
 
     fn select(&self, py: Python<'_>, sensors: Option<Vec<String>>, actuators: Option<Vec<String>>) -> PyResult<()> {
-        self.with(py, |simulation| {
+        self.with_inner(py, |simulation| {
             let layout = Arc::clone(simulation.layout());
             let sensors = match &sensors {
                 Some(names) => Channels::named(&layout, names.iter().map(String::as_str))?,
@@ -123,69 +123,69 @@ impl Simulation {
     }
 
     fn sensor_channels(&self, py: Python<'_>) -> PyResult<Vec<(String, String, &'static str)>> {
-        self.with(py, |simulation| Ok(described(simulation.sensors(), simulation)))
+        self.with_inner(py, |simulation| Ok(describe_channels(simulation.sensors(), simulation)))
     }
 
     fn actuator_channels(&self, py: Python<'_>) -> PyResult<Vec<(String, String, &'static str)>> {
-        self.with(py, |simulation| Ok(described(simulation.actuators(), simulation)))
+        self.with_inner(py, |simulation| Ok(describe_channels(simulation.actuators(), simulation)))
     }
 
     #[pyo3(signature = (seed=None))]
     fn reset(&self, py: Python<'_>, seed: Option<u64>) -> PyResult<()> {
-        self.with(py, |simulation| simulation.reset(seed))
+        self.with_inner(py, |simulation| simulation.reset(seed))
     }
 
     fn snapshot<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let snapshot = py.detach(|| self.locked().snapshot());
+        let snapshot = py.detach(|| self.lock_inner().snapshot());
         PyBytes::new(py, &snapshot)
     }
 
     fn restore(&self, py: Python<'_>, snapshot: &[u8]) -> PyResult<()> {
-        self.with(py, |simulation| simulation.restore(snapshot))
+        self.with_inner(py, |simulation| simulation.restore(snapshot))
     }
 
     fn state_hash(&self, py: Python<'_>) -> String {
-        py.detach(|| self.locked().state_hash())
+        py.detach(|| self.lock_inner().state_hash())
     }
 
     #[getter]
     fn step(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.locked().step_index().0)
+        py.detach(|| self.lock_inner().step_index().0)
     }
 
     #[getter]
     fn time(&self, py: Python<'_>) -> f64 {
-        py.detach(|| self.locked().time_s())
+        py.detach(|| self.lock_inner().time_s())
     }
 
     #[getter]
     fn timestep(&self, py: Python<'_>) -> f64 {
-        py.detach(|| self.locked().timestep().seconds())
+        py.detach(|| self.lock_inner().timestep().seconds())
     }
 
     #[getter]
     fn seed(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.locked().seed())
+        py.detach(|| self.lock_inner().seed())
     }
 
     #[getter]
     fn diverged(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.locked().has_diverged())
+        py.detach(|| self.lock_inner().has_diverged())
     }
 
     fn ask(&self, py: Python<'_>, text: &str) -> String {
-        py.detach(|| self.locked().ask(text))
+        py.detach(|| self.lock_inner().ask(text))
     }
 
     fn ask_device(&self, py: Python<'_>, device: &str, text: &str) -> PyResult<String> {
-        self.with(py, |simulation| {
+        self.with_inner(py, |simulation| {
             let id = device_named(simulation.layout(), device, &[])?;
             Ok(simulation.ask_device(id, text))
         })
     }
 
     fn ask_robot(&self, py: Python<'_>, robot: &str, text: &str) -> PyResult<String> {
-        self.with(py, |simulation| {
+        self.with_inner(py, |simulation| {
             let robots = simulation.layout().robots();
             let index = robots.iter().position(|info| info.name == robot);
             let index = index.ok_or_else(|| Refusal::Parameter(format!("there is no robot '{robot}'")))?;
@@ -194,7 +194,7 @@ impl Simulation {
     }
 
     fn device_values(&self, py: Python<'_>, device: &str) -> PyResult<Vec<f64>> {
-        self.with(py, |simulation| {
+        self.with_inner(py, |simulation| {
             let id = device_named(simulation.layout(), device, &[])?;
             Ok(simulation.record().device(simulation.layout(), id).to_vec())
         })
@@ -202,7 +202,7 @@ impl Simulation {
 
     #[pyo3(signature = (device, threads=1))]
     fn images<'py>(&self, py: Python<'py>, device: &str, threads: usize) -> PyResult<Planes<'py>> {
-        let (StepIndex(step), images) = self.with(py, |simulation| {
+        let (StepIndex(step), images) = self.with_inner(py, |simulation| {
             let id = device_named(simulation.layout(), device, &[])?;
             simulation.images(id, threads.max(1))
         })?;
@@ -214,7 +214,7 @@ impl Simulation {
     }
 
     fn take_events(&self, py: Python<'_>) -> Vec<(u64, &'static str, String, String, Option<f64>)> {
-        let events = py.detach(|| self.locked().take_events());
+        let events = py.detach(|| self.lock_inner().take_events());
         let event = |event: simpartner_wire::signal::Event| {
             (event.step.0, event.kind.name(), event.subject, event.text, event.value)
         };
@@ -222,7 +222,7 @@ impl Simulation {
     }
 }
 
-fn described(channels: &Channels, simulation: &EmbeddedSimulation) -> Vec<(String, String, &'static str)> {
+fn describe_channels(channels: &Channels, simulation: &EmbeddedSimulation) -> Vec<(String, String, &'static str)> {
     let channels = channels.describe(simulation.layout()).into_iter();
     channels.map(|channel| (channel.device, channel.field, channel.unit)).collect()
 }

@@ -88,7 +88,7 @@ pub(super) fn contacts_on_plane(normal: DVec3, distance: f64, body: &Placed, ahe
             }
         }
         corners @ (Outline::Hull(_) | Outline::Mesh(..) | Outline::Points(_)) => {
-            corners.corners().iter().for_each(|point| touch(centre + matrix * *point))
+            corners.corner_points().iter().for_each(|point| touch(centre + matrix * *point))
         }
     }
 }

@@ -43,7 +43,7 @@ impl Outline {
     }
 
     /// The corners of a hull or a mesh, or the points without volume; none of other shapes.
-    pub(super) fn corners(&self) -> &[DVec3] {
+    pub(super) fn corner_points(&self) -> &[DVec3] {
         match self {
             Self::Hull(hull) => &hull.points,
             Self::Mesh(points, _) => points,
