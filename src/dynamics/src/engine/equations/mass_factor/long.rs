@@ -305,7 +305,7 @@ pub(crate) mod tests {
     /// Random trees that can move, in random motion.
     fn trees(random: &mut Stream) -> Vec<Tree> {
         let links = 2 + random.below(20);
-        let mut built = build::build(&mechanism(random, links, false)).expect("a sound mechanism").trees;
+        let mut built = build::build(&mechanism(random, links, false), None).expect("a sound mechanism").trees;
         built.retain(|tree| tree.topology.freedom > 0 && tree.topology.links.len() > 1);
         for tree in &mut built {
             tree.state.root_rotation = rotation_by(vector(random));
