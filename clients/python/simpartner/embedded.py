@@ -38,8 +38,8 @@ try:
     from . import _native
 except ImportError as error:
     raise NativeModuleError(
-        "this installation has no native module; install the wheel of simpartner, or build it with "
-        f"'pip install clients/python/native' ({error})"
+        "this installation has no native module; install the wheel of simpartner, which '.packages/wheel' makes in a copy "
+        f"of the repository ({error})"
     ) from error
 
 __all__ = ["EmbeddedDevice", "Event", "Simulation", "_native", "load"]

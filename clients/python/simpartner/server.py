@@ -6,6 +6,7 @@ import collections
 import os
 import shutil
 import subprocess
+import sysconfig
 import threading
 import time
 import weakref
@@ -107,8 +108,11 @@ def find_binary(binary: str | os.PathLike[str] | None, folder: Path) -> Path:
         for profile in ("release", "debug"):
             if (found := around / "target" / profile / f"simpartner{suffix}").is_file():
                 return found
-    if on_path := shutil.which("simpartner"):
-        return Path(on_path)
+    # The wheel's program stands among the scripts of this Python, which need not be on the search path.
+    scripts = sysconfig.get_path("scripts")
+    for path in (scripts, None):
+        if on_path := shutil.which("simpartner", path=path):
+            return Path(on_path)
     raise LaunchError("cannot find the server; build it with 'cargo build --release', or name it in SIMPARTNER_BIN")
 
 
