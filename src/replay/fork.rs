@@ -53,10 +53,7 @@ pub fn fork(mut replay: Replay, options: &ForkOptions<'_>, progress: &mut dyn Pr
         return Err(ReplayError::Duration(duration));
     }
     let config = forked_config(&replay, options.overrides)?;
-    replay.restore_nearest_snapshot(at)?;
-    if let Some(mismatch) = replay.advance(at, progress, |_, _| {})? {
-        return Err(ReplayError::NotReproduced { run, step: mismatch.step });
-    }
+    replay.go_to(at, progress)?;
     let mut simulation = run::build_simulation(replay.simulation.world(), &config)?;
     let restored = simulation.restore(&replay.simulation.snapshot());
     restored.map_err(|error| ReplayError::OtherSettings { step: at, error })?;

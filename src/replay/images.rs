@@ -8,7 +8,7 @@ use simpartner_wire::signal::{EventKind, StepRecord};
 
 use super::error::ReplayError;
 use crate::{
-    camera::{CameraModel, hash_text, poses_of},
+    camera::{CameraModel, hash_text},
     recorder::{
         Inquiry, RecorderError,
         inquiry::{Selection, Table},
@@ -73,7 +73,7 @@ impl LoggedImages {
         };
         let scene = self.scene.insert(scene);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let images = model.images(scene, &poses_of(record, layout), record.step, threads);
+        let images = model.images_of_record(record, scene, layout, threads);
         Ok(hash_text(&images.map_err(|error| error.to_string())?))
     }
 }

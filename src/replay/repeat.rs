@@ -177,6 +177,19 @@ impl Replay {
         }
     }
 
+    /// Goes to a step, on the shortest way from the present one or from a logged state.
+    ///
+    /// # Errors
+    /// As [`visit_steps`](Self::visit_steps).
+    pub fn go_to(&mut self, step: StepIndex, progress: &mut dyn Progress) -> Result<(), ReplayError> {
+        self.check_has(step)?;
+        self.restore_nearest_snapshot(step)?;
+        match self.advance(step, progress, |_, _| {})? {
+            None => Ok(()),
+            Some(mismatch) => Err(ReplayError::NotReproduced { run: self.run.simulation_id, step: mismatch.step }),
+        }
+    }
+
     /// The simulation that repeats the run.
     pub fn simulation(&self) -> &Simulation {
         &self.simulation

@@ -15,7 +15,7 @@ use simpartner::{
     replay::Replay,
     run::{self, Job, Observer, Started},
 };
-use simpartner_description::{Camera, Device, ImageNoise, Sensor, World};
+use simpartner_description::{Camera, Device, ImageNoise, Sensor, World, dem::Dem};
 use simpartner_model::{Body, BodyId, Ground, Material, Plane, Pose, RobotId};
 use simpartner_wire::signal::{CameraOptics, DeviceKind, Port};
 
@@ -316,15 +316,14 @@ fn eye_of(client: &mut Client) -> Client {
     other
 }
 
-/// The images that a client gets of a run, those that `render` makes of its log, and the hashes that `replay` compares.
-#[test]
-fn images_of_a_logged_run_have_the_same_bits_afterwards() {
-    let scratch = Scratch::new();
-    let images = run_with(&scratch, WORLD, |control, eye| {
+/// The images of the first camera that a client gets in the first steps of a run. Those that `render` makes of its log
+/// are the same, and `replay` compares their hashes.
+fn images_of_run(scratch: &Scratch, world: &str, steps: u64) -> Vec<Image> {
+    let images = run_with(scratch, world, move |control, eye| {
         let (mut control, mut eye) = (Client::connect(control), Client::connect(eye));
         eye.line();
         assert_eq!(eye.ask("SUB 1 raw"), "OK");
-        assert!(control.ask("STEP 600").contains("step=600 "));
+        assert!(control.ask(&format!("STEP {steps}")).contains(&format!("step={steps} ")));
         // The newest image, from another client: nothing is made a second time.
         let last = newest(&mut eye_of(&mut eye)).step;
         let mut images = vec![image(&mut eye)];
@@ -334,9 +333,6 @@ fn images_of_a_logged_run_have_the_same_bits_afterwards() {
         images
     });
     let database = scratch.database("run.db");
-    assert!((15..30).contains(&images.len()), "a fifth of 30 images is lost: {}", images.len());
-    assert!(images.iter().all(|image| image.dropped == 0));
-
     let mut inquiry = Inquiry::open(&Database::parse(&database).unwrap()).unwrap();
     let run = inquiry.runs().unwrap().remove(0);
     let report = Replay::open(inquiry, run).unwrap().run(None, &mut ()).unwrap();
@@ -344,16 +340,58 @@ fn images_of_a_logged_run_have_the_same_bits_afterwards() {
 
     let folder = scratch.path("images").display().to_string();
     let flags = ["--database", &database, "--camera", "Eye", "--raw", "-o", &folder];
-    let made = output(&[&["render", "last", "--until", "0.6", "--at", "0.001"], &flags[..]].concat());
+    let until = (steps as f64 * 1e-3).to_string();
+    let made = output(&[&["render", "last", "--until", &until, "--at", "0.001"], &flags[..]].concat());
     assert!(made.status.success(), "{}", text(&made.stderr));
     for image in &images {
         let file = Path::new(&folder).join(format!("{:08}.raw", image.step));
         assert!(std::fs::read(&file).unwrap() == image.bytes, "{} differs", file.display());
     }
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), images.len());
+    images
+}
+
+#[test]
+fn images_of_a_logged_run_have_the_same_bits_afterwards() {
+    let scratch = Scratch::new();
+    let images = images_of_run(&scratch, WORLD, 600);
+    assert!((15..30).contains(&images.len()), "a fifth of 30 images is lost: {}", images.len());
+    assert!(images.iter().all(|image| image.dropped == 0));
+    let database = scratch.database("run.db");
     let unknown = output(&["render", "last", "--database", &database, "--camera", "Eey", "--at", "0.1"]);
     let said = text(&unknown.stderr);
     assert!(unknown.status.code() == Some(2) && said.contains("did you mean 'Eye'"), "{said}");
+}
+
+/// A roller on sand, seen from 1 m above the sand along its normal: nothing but a rut is deeper than 1 m. The image of
+/// a step has the rut of that step, also if it arrives later, and `render --at` shows the same one from the same place.
+#[test]
+fn images_show_the_rut_of_their_step_and_the_same_one_afterwards() {
+    let world = r#"<world name="sand"><surface a="0" b="1" c="0" d="0" soil="drySand"/><gravity x="3" y="-9.81"/>
+      <robot name="mast"><body name="head"><static/><mass>1</mass><pose y="1" roll="1.5707963267948966"/></body>
+        <sensor type="DepthCamera" name="Eye" body="head" port="0" rate="20" width="80" height="60" latency="0.07"/></robot>
+      <robot name="roller"><body name="drum"><mass>12</mass><pose x="-0.1" y="0.1"/>
+        <cylinder radius="0.1" length="0.3" axis="z"/></body></robot></world>"#;
+    let scratch = Scratch::new();
+    let images = images_of_run(&scratch, world, 1000);
+    let deepest = |image: &Image| (0..80 * 60).map(|at| image.depth(at % 80, at / 80)).fold(0.0, f32::max);
+    let pressed = |image: &Image| (0..80 * 60).filter(|at| image.depth(at % 80, at / 80) > 1.001).count();
+    // It first sinks in, so that it hides its pit, and then leaves it and pulls a rut.
+    let (early, last) = (images.iter().find(|image| image.step == 600).unwrap(), images.last().unwrap());
+    assert!(pressed(&images[0]) == 0 && (1.002..1.05).contains(&deepest(last)), "{}", deepest(last));
+    assert!(2 * pressed(early) < pressed(last), "{} and then {} pixels of the rut", pressed(early), pressed(last));
+
+    let file = scratch.path("depth.png").display().to_string();
+    let at = format!("{}steps", last.step);
+    let (database, place) = (scratch.database("run.db"), ["--from", "0,1,0", "--look", "0,0,0"]);
+    let flags = ["--database", &database, "--at", &at, "--size", "80x60", "--depth", "-o", &file];
+    let made = output(&[&["render", "last"], &place[..], &flags[..]].concat());
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let picture = Dem::open(Path::new(&file)).unwrap();
+    // Another field of view, and whole millimetres. In the corner there is no rut.
+    let level = picture.heights[0];
+    let sunk = picture.heights.iter().filter(|depth| **depth > 1.0015 * level).count();
+    assert!(sunk > 100, "{sunk} pixels of the rut");
 }
 
 /// A robot is added while an image is under way: the image is of the world before, and later ones show the robot.

@@ -70,7 +70,7 @@ fn render_run(arguments: &RenderArguments, name: &RunName, camera: &str) -> Resu
     let step_of = |moment: simpartner_model::Moment| StepIndex(moment.steps(timestep));
     let mut replay = Replay::open(inquiry, run)?;
     let until = arguments.until.or(arguments.at).map_or(last, step_of);
-    let studio = {
+    let mut studio = {
         let (world, layout) = (replay.simulation().world(), replay.simulation().layout());
         Studio::of_world(world, layout.devices(), layout.seed(), camera)?
     };
@@ -136,9 +136,14 @@ impl Studio {
         })
     }
 
-    fn add_image(&self, files: &mut ImageFiles, simulation: &Simulation, arrival: &Arrival) -> Result<(), CliError> {
+    fn add_image(
+        &mut self,
+        files: &mut ImageFiles,
+        simulation: &Simulation,
+        arrival: &Arrival,
+    ) -> Result<(), CliError> {
         let layout = simulation.layout();
-        let images = self.model.images_from(&arrival.source, &self.scene, layout, thread_count());
+        let images = self.model.images_from(&arrival.source, &mut self.scene, layout, thread_count());
         files.add_images(arrival.step, &images.map_err(CliError::Input)?)
     }
 }

@@ -1,17 +1,20 @@
-//! Logged runs as worlds whose bodies are where a step has them.
+//! Logged runs as worlds whose bodies are where a step has them. A log has no ruts: where soil can have some, the run
+//! is repeated beside it.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{World, xml};
-use simpartner_model::{BodyId, Moment, Pose};
+use simpartner_model::{BodyId, Moment, Pose, RutDepths, StepIndex};
+use simpartner_terminal::output::note;
 use simpartner_wire::signal::Layout;
 
 use super::super::{
     exit::CliError,
-    logged::{LogArguments, RunName},
+    logged::{Bar, LogArguments, RunName},
 };
 use crate::{
     device,
     recorder::{Reader, RecordedRun},
+    replay::{Replay, ReplayError},
 };
 
 /// A run in a log, with its world.
@@ -22,6 +25,8 @@ pub(super) struct LoggedWorld {
     layout: Layout,
     /// Poses of the bodies before the first step.
     start: Vec<Pose>,
+    /// The run once more, in a world with soil.
+    replay: Option<Replay>,
     /// The world; its bodies are where the last step that was read has them.
     pub(super) world: World,
 }
@@ -37,7 +42,26 @@ impl LoggedWorld {
         let devices = world.devices.iter().map(|spec| device::describe(spec, &world, run.timestep)).collect();
         let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), devices);
         let start = world.mechanism.bodies.iter().map(|body| body.pose).collect();
-        Ok(Self { runtime, reader, run, layout, start, world })
+        let has_soil = world.mechanism.grounds.iter().any(|ground| ground.material().soil.is_some());
+        let mut logged = Self { runtime, reader, run, layout, start, replay: None, world };
+        if has_soil {
+            let (inquiry, run) = log.open(name)?;
+            match Replay::open(inquiry, run) {
+                Ok(replay) => logged.replay = Some(replay),
+                Err(error) => logged.leave_out_ruts(&error),
+            }
+        }
+        Ok(logged)
+    }
+
+    /// The ruts in the step that was read last.
+    pub(super) fn ruts(&self) -> Vec<(usize, RutDepths)> {
+        self.replay.as_ref().map_or_else(Vec::new, |replay| replay.simulation().rut_depths())
+    }
+
+    fn leave_out_ruts(&mut self, error: &ReplayError) {
+        note(format_args!("warning: the pictures show no ruts, because the run cannot be repeated: {error}"));
+        self.replay = None;
     }
 
     /// Number of the run.
@@ -85,6 +109,15 @@ impl LoggedWorld {
             }
             body.pose = pose;
         }
+        self.repeat_up_to(step);
         Ok(())
+    }
+
+    fn repeat_up_to(&mut self, step: u64) {
+        if let Some(replay) = &mut self.replay
+            && let Err(error) = replay.go_to(StepIndex(step), &mut Bar::new())
+        {
+            self.leave_out_ruts(&error);
+        }
     }
 }

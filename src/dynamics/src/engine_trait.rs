@@ -4,7 +4,7 @@ use std::{any::Any, fmt, sync::Arc};
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
+use simpartner_model::{BodyId, JointId, Mechanism, Pose, RutDepths, Timestep};
 
 use crate::{
     error::{BuildError, SnapshotError},
@@ -101,6 +101,10 @@ pub trait Engine: Send {
     fn ruts(&self, _ground: usize) -> Vec<Rut> {
         Vec::new()
     }
+
+    /// Appends the depths of the grounds that have ruts, each with the ground's index in the mechanism. They share
+    /// memory with the engine until it deepens a rut.
+    fn rut_depths(&self, _into: &mut Vec<(usize, RutDepths)>) {}
 
     /// Appends the rut tiles that have become deeper since the last call, on all grounds, up to the free capacity of
     /// `into`. The first call returns all tiles. The record of changes is not part of the state, and starts with the

@@ -59,17 +59,18 @@ pub use engine_trait::{Engine, EngineIdentity, PreviousIds, Snapshot};
 pub use error::{BuildError, SnapshotError};
 pub use mass::{MassProperties, give_inertias, mass_properties, volume};
 pub use motor::{Motor, Servo};
-pub use rays::{Ray, RayScene, RaySceneState, RutDepths};
+pub use rays::{Ray, RayScene, RaySceneState};
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
 pub use shape::{RayTarget, convex_parts, hull_surface};
 pub use state::{
-    BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, RUT_CELL, RUT_TILE, Rut, RutChanges, RutTile,
-    SoilReading, Wrench, rut_axes,
+    BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, Rut, RutChanges, RutTile, SoilReading, Wrench,
+    rut_axes,
 };
 pub use step_event::{StepCheck, StepEvent};
 
 use parry3d_f64 as parry;
 use simpartner_model::{Mechanism, Timestep};
+pub use simpartner_model::{RUT_CELL, RUT_TILE, RutDepths};
 
 /// Builds the engine selected by `settings`, at step 0 of the world.
 ///

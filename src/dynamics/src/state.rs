@@ -2,7 +2,7 @@
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, Norm, Pose};
+use simpartner_model::{BodyId, Norm, Pose, RUT_TILE};
 
 /// Largest meaningful speed of a body, m/s: a hundred times that of any robot or projectile, with a square far from
 /// overflow.
@@ -139,9 +139,6 @@ pub(super) fn rotation_vector(rotation: DQuat) -> DVec3 {
     if sine < 1e-9 { vector * 2.0 } else { vector * (2.0 * libm::atan2(sine, rotation.w) / sine) }
 }
 
-/// Side of a soil cell, m: a tenth of the size of a rover's wheel.
-pub const RUT_CELL: f64 = 0.01;
-
 /// A pressed soil cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rut {
@@ -152,16 +149,13 @@ pub struct Rut {
     pub depth: f64,
 }
 
-/// Number of cells along the side of a rut tile.
-pub const RUT_TILE: usize = 32;
-
 /// A square of soil cells, some of them pressed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RutTile {
     /// Index of the ground in the mechanism.
     pub ground: usize,
     /// Index of the tile along each of the ground's [`rut_axes`]. The tile starts at this index times the side of a
-    /// tile, [`RUT_TILE`] cells of [`RUT_CELL`].
+    /// tile, [`RUT_TILE`] cells of [`RUT_CELL`](simpartner_model::RUT_CELL).
     pub tile: [i32; 2],
     /// Remaining depth of each cell, m, as [`Rut::depth`]; 0 where nothing pressed. Row by row: the first axis runs
     /// within a row.

@@ -142,13 +142,19 @@ impl PublisherLoop {
     /// Publishes the next record. False if there is none.
     fn publish_next(&mut self, run: &Shared) -> bool {
         let Ok(mut record) = self.full.pop() else { return false };
+        let ruts: Vec<_> = record.ruts.drain(..).collect();
         let shared = Arc::new(take_contents(&mut record));
         self.published.events.publish(&shared);
         let is_step = shared.is_step;
         if is_step {
+            // Ruts are memory, so records that are kept for seconds have none.
+            let newest = match ruts.is_empty() {
+                true => Arc::clone(&shared),
+                false => Arc::new(StepRecord { ruts, ..StepRecord::clone(&shared) }),
+            };
             // First the images, so that a client that has read of an image gets it when it asks.
-            run.images.offer_record(&shared, run.is_paced());
-            self.published.records.publish(Arc::clone(&shared));
+            run.images.offer_record(&newest, run.is_paced());
+            self.published.records.publish(newest, Arc::clone(&shared));
         }
         self.queues.count_published();
         self.held.push_back((shared, is_step.then_some(record)));
@@ -174,7 +180,8 @@ impl PublisherLoop {
     }
 }
 
-/// Copies the numbers and moves the contents of the lists. The record keeps its memory and can be filled again.
+/// Copies the numbers and moves the contents of the lists, except for ruts. The record keeps its memory and can be
+/// filled again.
 fn take_contents(record: &mut StepRecord) -> StepRecord {
     StepRecord {
         step: record.step,
@@ -186,6 +193,7 @@ fn take_contents(record: &mut StepRecord) -> StepRecord {
         long_readings: record.long_readings.clone(),
         fresh: record.fresh.clone(),
         exposed: record.exposed.clone(),
+        ruts: Vec::new(),
         arrived: record.arrived.clone(),
         off: record.off.clone(),
         applied: record.applied.clone(),
@@ -249,6 +257,6 @@ impl RecordSender {
         let state = Arc::new(state);
         // The clock stands still meanwhile.
         self.shared.images.offer_record(&state, false);
-        self.published.publish(state);
+        self.published.publish(Arc::clone(&state), state);
     }
 }

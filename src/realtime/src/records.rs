@@ -61,12 +61,12 @@ fn history_capacity(layout: &Layout, timestep: Timestep) -> usize {
 }
 
 impl RecordWriter {
-    /// Publishes a record to all readers.
-    pub(super) fn publish(&self, record: Arc<StepRecord>) {
+    /// Publishes a record to all readers: as `newest` to those of the newest record, as `kept` to those that follow.
+    pub(super) fn publish(&self, newest: Arc<StepRecord>, kept: Arc<StepRecord>) {
         // In this order, so that a reader that subscribes and then reads the newest record misses none.
-        self.newest.send_replace(Arc::clone(&record));
+        self.newest.send_replace(newest);
         // An error means that no reader follows.
-        let _ = self.every.send(record);
+        let _ = self.every.send(kept);
     }
 }
 
@@ -173,9 +173,14 @@ mod tests {
         std::iter::from_fn(|| reader.read()).map(|record| record.step.0).collect()
     }
 
+    fn publish_one(writer: &RecordWriter, record: StepRecord) {
+        let record = Arc::new(record);
+        writer.publish(Arc::clone(&record), record);
+    }
+
     fn publish(layout: &Layout, writer: &RecordWriter, steps: impl IntoIterator<Item = u64>) {
         for step in steps {
-            writer.publish(Arc::new(StepRecord { step: StepIndex(step), ..StepRecord::new(layout) }));
+            publish_one(writer, StepRecord { step: StepIndex(step), ..StepRecord::new(layout) });
         }
     }
 
@@ -215,7 +220,7 @@ mod tests {
         publish(&layout, &writer, 3..=3);
         assert_eq!(steps(&mut reader), [3]);
         // After a reset steps count from zero.
-        writer.publish(Arc::new(StepRecord { epoch: 1, ..StepRecord::new(&layout) }));
+        publish_one(&writer, StepRecord { epoch: 1, ..StepRecord::new(&layout) });
         assert_eq!((reader.read().unwrap().epoch, reader.present().step), (1, StepIndex(0)));
     }
 }

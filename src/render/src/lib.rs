@@ -34,7 +34,6 @@ pub use image::{ColorImage, DepthImage, Image, MAX_SAMPLES_PER_SIDE, Rendering, 
 pub use jpeg_file::{color_jpeg, grey_jpeg};
 pub use light::Light;
 pub use png_file::{color_png, depth_png, grey_png, owner_color, segmentation_png};
-pub use rut::{RUT_CELL_SIZE, RUT_TILE_CELLS, RutDepths};
 pub use scene::{Scene, SceneError};
 pub use shape::Owner;
 pub use solid::Ray;

@@ -8,31 +8,21 @@ use std::{
 };
 
 use bevy_math::{DVec2, DVec3};
-use simpartner_model::{Heightfield, Material, Pose};
+use simpartner_model::{Heightfield, Material, Pose, RUT_CELL, RUT_TILE, RutDepths};
 
 use crate::{
     shape::{Finish, Form, Owner, SceneShape},
     terrain::Terrain,
 };
 
-/// Cells along the side of a tile of ruts.
-pub const RUT_TILE_CELLS: usize = 32;
-
-/// Side of a cell, m.
-pub const RUT_CELL_SIZE: f64 = 0.01;
-
-/// Depths of the cells of a tile, m, below the original surface along its normal; 0 where nothing is pressed. Row by
-/// row: x runs within a row, z from row to row.
-pub type RutDepths = [f32; RUT_TILE_CELLS * RUT_TILE_CELLS];
-
 /// Side of a tile, m.
-const TILE_SIZE: f64 = RUT_TILE_CELLS as f64 * RUT_CELL_SIZE;
+const TILE_SIZE: f64 = RUT_TILE as f64 * RUT_CELL;
 
 /// Width of the border of a tile, m: above the rounding of a place at a distance of 100 km.
 const TILE_BORDER: f64 = 1e-9;
 
 /// Largest depth that is shown, m.
-const MAX_DEPTH: f32 = 10.0;
+const MAX_DEPTH: f64 = 10.0;
 
 /// The original surface of a ground: its height over x and z of the world.
 #[derive(Debug, Clone)]
@@ -47,14 +37,9 @@ pub(crate) struct GroundRuts {
     base: Base,
     owner: Owner,
     finish: Finish,
-    tiles: BTreeMap<[i32; 2], Tile>,
-}
-
-#[derive(Debug, Clone)]
-struct Tile {
-    depths: Arc<RutDepths>,
-    /// `None` where the ground has only holes.
-    shape: Option<SceneShape>,
+    depths: RutDepths,
+    /// The surface of each tile; `None` where the ground has only holes.
+    tiles: BTreeMap<[i32; 2], Option<SceneShape>>,
 }
 
 impl Base {
@@ -86,7 +71,7 @@ impl Base {
         match self {
             Self::Plane { normal, .. } => 1.0 / normal.y,
             Self::Terrain { .. } => {
-                let step = 0.5 * RUT_CELL_SIZE;
+                let step = 0.5 * RUT_CELL;
                 let rise =
                     |axis: DVec2| (self.height_at(at + step * axis) - self.height_at(at - step * axis)) / (2.0 * step);
                 let drop = (1.0 + rise(DVec2::X) * rise(DVec2::X) + rise(DVec2::Y) * rise(DVec2::Y)).sqrt();
@@ -99,32 +84,34 @@ impl Base {
 
 impl GroundRuts {
     pub(crate) fn on_ground(base: Base, owner: Owner, finish: Finish) -> Self {
-        Self { base, owner, finish, tiles: BTreeMap::new() }
+        Self { base, owner, finish, depths: RutDepths::default(), tiles: BTreeMap::new() }
     }
 
-    /// Sets tiles, and shapes these and their neighbours anew.
-    pub(crate) fn set_tiles<'d>(&mut self, tiles: impl IntoIterator<Item = ([i32; 2], &'d RutDepths)>) {
-        let mut stale = BTreeSet::new();
-        for (place, depths) in tiles {
-            let depths = depths.map(|depth| if depth > 0.0 { depth.min(MAX_DEPTH) } else { 0.0 });
-            self.tiles.insert(place, Tile { depths: Arc::new(depths), shape: None });
-            let near = |step: i32| [place[0].saturating_add(step % 3 - 1), place[1].saturating_add(step / 3 - 1)];
-            stale.extend((0..9).map(near));
-        }
+    /// True if these are the depths that it has.
+    pub(crate) fn has_depths(&self, depths: &RutDepths) -> bool {
+        self.changed_tiles(depths).next().is_none()
+    }
+
+    /// Sets the depths, and shapes the tiles that differ and their neighbours anew.
+    pub(crate) fn set_depths(&mut self, depths: &RutDepths) {
+        let near = |[x, z]: [i32; 2]| {
+            (0..9).map(move |step: i32| [x.saturating_add(step % 3 - 1), z.saturating_add(step / 3 - 1)])
+        };
+        let stale: BTreeSet<[i32; 2]> = self.changed_tiles(depths).flat_map(near).collect();
+        self.depths.clone_from(depths);
         for place in stale {
-            if self.tiles.contains_key(&place) {
-                let shape = self.shape_of(place);
-                self.tiles.entry(place).and_modify(|tile| tile.shape = shape);
+            match self.depths.tile(place).is_some() {
+                true => drop(self.tiles.insert(place, self.shape_of(place))),
+                false => drop(self.tiles.remove(&place)),
             }
         }
     }
 
-    pub(crate) fn clear_tiles(&mut self) {
-        self.tiles.clear();
-    }
-
-    pub(crate) fn is_of(&self, ground: usize) -> bool {
-        self.owner == Owner::Ground(ground)
+    /// The tiles that differ from those of other depths.
+    fn changed_tiles<'d>(&'d self, depths: &'d RutDepths) -> impl Iterator<Item = [i32; 2]> + 'd {
+        let removed = self.depths.tiles().filter(|(place, _)| depths.tile(*place).is_none());
+        let other = depths.tiles().filter(|(place, _)| !self.depths.shares_tile(depths, *place));
+        removed.chain(other).map(|(place, _)| place)
     }
 
     pub(crate) fn ground_owner(&self) -> Owner {
@@ -137,7 +124,7 @@ impl GroundRuts {
 
     /// The surfaces of all tiles.
     pub(crate) fn tile_shapes(&self) -> impl Iterator<Item = &SceneShape> {
-        self.tiles.values().filter_map(|tile| tile.shape.as_ref())
+        self.tiles.values().flatten()
     }
 
     /// True if a tile takes the place of the ground at a point of the world.
@@ -150,28 +137,29 @@ impl GroundRuts {
     }
 
     /// Depth of a cell by its number from the tile's first one; `None` in a tile that is not there.
-    fn cell_depth(&self, tile: [i32; 2], cell: [i32; 2]) -> Option<f32> {
-        let size = RUT_TILE_CELLS as i32;
+    fn cell_depth(&self, tile: [i32; 2], cell: [i32; 2]) -> Option<f64> {
+        let size = RUT_TILE as i32;
         let place = [0, 1].map(|axis| tile[axis].saturating_add(cell[axis].div_euclid(size)));
         let [x, z] = cell.map(|cell| cell.rem_euclid(size) as usize);
-        self.tiles.get(&place).map(|tile| tile.depths[z * RUT_TILE_CELLS + x])
+        let depth = self.depths.tile(place)?[z * RUT_TILE + x];
+        Some(if depth > 0.0 { depth.min(MAX_DEPTH) } else { 0.0 })
     }
 
     /// Depth of the corner before a cell: the mean of the cells about it, or 0 at the border of all tiles.
     fn corner_depth(&self, tile: [i32; 2], [x, z]: [i32; 2]) -> f64 {
         let about = [[x - 1, z - 1], [x, z - 1], [x - 1, z], [x, z]].map(|cell| self.cell_depth(tile, cell));
         match about {
-            [Some(a), Some(b), Some(c), Some(d)] => 0.25 * (f64::from(a) + f64::from(b) + f64::from(c) + f64::from(d)),
+            [Some(a), Some(b), Some(c), Some(d)] => 0.25 * (a + b + c + d),
             _ => 0.0,
         }
     }
 
     fn shape_of(&self, tile: [i32; 2]) -> Option<SceneShape> {
-        let points = RUT_TILE_CELLS + 1;
+        let points = RUT_TILE + 1;
         let low = DVec2::new(f64::from(tile[0]), f64::from(tile[1])) * TILE_SIZE;
         let height = |index: usize| {
             let corner = [index / points, index % points];
-            let at = low + DVec2::new(corner[0] as f64, corner[1] as f64) * RUT_CELL_SIZE;
+            let at = low + DVec2::new(corner[0] as f64, corner[1] as f64) * RUT_CELL;
             let depth = self.corner_depth(tile, corner.map(|corner| corner as i32));
             let base = self.base.height_at(at);
             if depth > 0.0 { base - depth * self.base.drop_at(at) } else { base }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use bevy_math::DVec3;
-use simpartner_model::{Body, Color, Ground, Lamp, Mechanism, Norm, Placed, Pose, Scenery, Shape, quickhull};
+use simpartner_model::{
+    Body, Color, Ground, Lamp, Mechanism, Norm, Placed, Pose, RutDepths, Scenery, Shape, quickhull,
+};
 use thiserror::Error;
 
 use crate::{
     light::{Light, linear_of},
     look::SceneLook,
     mesh::Mesh,
-    rut::{Base, GroundRuts, RutDepths},
+    rut::{Base, GroundRuts},
     shape::{Finish, Form, Owner, SceneShape},
     solid::Solid,
     terrain::Terrain,
@@ -127,25 +129,19 @@ impl Scene {
         self.body_count
     }
 
-    /// Sets tiles of the ruts of a ground: their places, each an index along x and z of the world from the origin, and
-    /// the depths of their cells, which the engine's `take_changed_ruts` gives. Pictures made from then on have them.
-    /// A tile is some 10 microseconds of work for itself and each of its neighbours.
+    /// Sets the ruts: the depths of grounds with their indices, as the engine's `rut_depths` gives them. All other
+    /// grounds have none. Views made from then on have them. Each tile that has changed is some 10 microseconds of work
+    /// for itself and each of its neighbours.
     ///
-    /// False, and nothing is done, for a ground without ruts in pictures: one of triangles, one steeper than 60
-    /// degrees, or terrain that is not upright.
-    pub fn set_ruts<'d>(&mut self, ground: usize, tiles: impl IntoIterator<Item = ([i32; 2], &'d RutDepths)>) -> bool {
-        let found = self.ruts.iter_mut().find(|ruts| ruts.is_of(ground));
-        let is_found = found.is_some();
-        if let Some(ruts) = found {
-            Arc::make_mut(ruts).set_tiles(tiles);
-        }
-        is_found
-    }
-
-    /// Removes the ruts of all grounds.
-    pub fn clear_ruts(&mut self) {
-        for ruts in self.ruts.iter_mut().filter(|ruts| !ruts.is_empty()) {
-            Arc::make_mut(ruts).clear_tiles();
+    /// Grounds of triangles, those steeper than 60 degrees and terrain that is not upright are shown without ruts.
+    pub fn set_ruts(&mut self, ruts: &[(usize, RutDepths)]) {
+        let none = RutDepths::default();
+        for ground in &mut self.ruts {
+            let given = ruts.iter().find(|(number, _)| ground.ground_owner() == Owner::Ground(*number));
+            let depths = given.map_or(&none, |(_, depths)| depths);
+            if !ground.has_depths(depths) {
+                Arc::make_mut(ground).set_depths(depths);
+            }
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::{cell::RefCell, sync::Arc};
 
-use simpartner_model::Plane;
+use simpartner_model::{Plane, RutDepths};
 
-use super::{OnSoil, RayScene, RutDepths, Solid, Surface};
+use super::{OnSoil, RayScene, Solid, Surface};
 use crate::parry::{math::Pose, partitioning::BvhWorkspace};
 
 /// A scene that is updated when rays are cast, not in every step.

@@ -9,7 +9,6 @@
 //! shapes that cannot be the nearest, so the history of the tree changes no bit.
 
 mod current;
-mod depths;
 mod plane;
 mod pressed;
 mod ray;
@@ -21,10 +20,10 @@ use std::sync::Arc;
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, Norm, Plane};
+use simpartner_model::{BodyId, Norm, Plane, RutDepths};
 
-pub(crate) use self::{current::CurrentScene, depths::cell as rut_cell, surface::Surface};
-pub use self::{depths::RutDepths, ray::Ray};
+pub use self::ray::Ray;
+pub(crate) use self::{current::CurrentScene, surface::Surface};
 use self::{plane::distance_to_plane, slabs::Slabs};
 use crate::parry::{
     bounding_volume::Aabb,

@@ -7,9 +7,9 @@
 //! of triangles, and terrain seen from below, keep their original surface.
 
 use bevy_math::DVec3;
-use simpartner_model::Plane;
+use simpartner_model::{Plane, RutDepths};
 
-use super::{Ray, RutDepths, Surface, plane::distance_to_plane};
+use super::{Ray, Surface, plane::distance_to_plane};
 use crate::{
     RUT_CELL as CELL,
     parry::{

@@ -1,20 +1,27 @@
 //! Ruts in images: the surface of a ground lies lower where its cells are pressed.
 
 use bevy_math::DVec3;
-use simpartner_model::{Ground, Mechanism, Plane};
-use simpartner_render::{
-    Camera, DepthImage, Optics, Owner, RUT_CELL_SIZE, RUT_TILE_CELLS, Rendering, RutDepths, Scene, looking_at,
-};
+use simpartner_model::{Ground, Mechanism, Plane, RUT_CELL, RUT_TILE, RutDepths};
+use simpartner_render::{Camera, DepthImage, Optics, Owner, Rendering, Scene, looking_at};
 
 use crate::worlds::{hills, level_plane, view};
 
-const SIZE: f64 = RUT_TILE_CELLS as f64 * RUT_CELL_SIZE;
+const SIZE: f64 = RUT_TILE as f64 * RUT_CELL;
 
-/// A bowl of this depth around the middle of a tile.
-fn bowl(depth: f32) -> RutDepths {
-    std::array::from_fn(|cell| {
-        let place = |at: usize| (at as f32 + 0.5) / RUT_TILE_CELLS as f32 - 0.5;
-        let (x, z) = (place(cell % RUT_TILE_CELLS), place(cell / RUT_TILE_CELLS));
+/// Tiles at these places, with the depth of each cell by its index.
+fn pressed_tiles(places: &[[i32; 2]], depth: impl Fn(usize) -> f64) -> RutDepths {
+    let mut depths = RutDepths::default();
+    for place in places {
+        depths.tile_mut(*place).iter_mut().enumerate().for_each(|(cell, now)| *now = depth(cell));
+    }
+    depths
+}
+
+/// A bowl of this depth around the middle of the tile at the origin.
+fn bowl(depth: f64) -> RutDepths {
+    pressed_tiles(&[[0, 0]], |cell| {
+        let place = |at: usize| (at as f64 + 0.5) / RUT_TILE as f64 - 0.5;
+        let (x, z) = (place(cell % RUT_TILE), place(cell / RUT_TILE));
         depth * (1.0 - 5.0 * (x * x + z * z)).max(0.0)
     })
 }
@@ -43,10 +50,11 @@ fn a_rut_is_as_deep_as_its_cells() {
         let height = if height.is_nan() { 2.0 - at(&scene, 0.0) } else { height };
         let before = from_above(&scene, &model, height);
         let depths = bowl(0.08);
-        assert!(scene.set_ruts(0, [([0, 0], &depths)]));
+        scene.set_ruts(&[(0, depths.clone())]);
         let after = from_above(&scene, &model, height);
-        let place = RUT_TILE_CELLS / 2 * RUT_TILE_CELLS + RUT_TILE_CELLS / 2;
-        let about = [0, 1, RUT_TILE_CELLS, RUT_TILE_CELLS + 1].map(|step| f64::from(depths[place - step]));
+        let place = RUT_TILE / 2 * RUT_TILE + RUT_TILE / 2;
+        let about =
+            [0, 1, RUT_TILE, RUT_TILE + 1].map(|step| depths.tile([0, 0]).expect("the tile is there")[place - step]);
         let expected = 0.25 * about.iter().sum::<f64>();
         let sunk = f64::from(after.pixel(50, 50) - before.pixel(50, 50));
         // On a slope, the depth is along the normal.
@@ -56,7 +64,7 @@ fn a_rut_is_as_deep_as_its_cells() {
         assert!((0..101).all(|column| beside(column, 3) && beside(3, column)));
         assert!(after.pixels.iter().all(|depth| depth.is_finite()), "no ray falls through");
         assert!(after.pixels.iter().zip(&before.pixels).all(|(after, before)| *after >= before - 1e-3));
-        scene.clear_ruts();
+        scene.set_ruts(&[]);
         assert_eq!(from_above(&scene, &model, height), before);
     }
 }
@@ -66,16 +74,22 @@ fn a_rut_is_as_deep_as_its_cells() {
 fn tiles_join_to_a_trough_without_a_seam() {
     let model = world(level_plane());
     let mut scene = Scene::new(&model).expect("a valid case");
-    let flat: RutDepths = [0.05; RUT_TILE_CELLS * RUT_TILE_CELLS];
-    assert!(scene.set_ruts(0, [-1, 0, 1].map(|x| ([x, 0], &flat))));
+    let mut depths = pressed_tiles(&[[-1, 0], [0, 0], [1, 0]], |_| 0.05);
+    scene.set_ruts(&[(0, depths.clone())]);
     let image = from_above(&scene, &model, 0.0);
     for column in 0..101 {
         assert!((image.pixel(column, 50) - 2.05).abs() < 1e-5, "{column}: {}", image.pixel(column, 50));
     }
-    // A copy keeps what it had when another scene changes.
+    // A copy keeps what it had when another scene changes, and a change leaves what a scene made at once would have.
     let copy = scene.clone();
-    scene.clear_ruts();
+    depths.tile_mut([1, 0]).fill(0.08);
+    depths.tile_mut([0, 1]).fill(0.02);
+    scene.set_ruts(&[(0, depths.clone())]);
     assert_eq!(from_above(&copy, &model, 0.0), image);
+    let mut anew = Scene::new(&model).expect("a valid case");
+    anew.set_ruts(&[(0, depths)]);
+    let changed = from_above(&scene, &model, 0.0);
+    assert!(changed == from_above(&anew, &model, 0.0) && changed != image);
 }
 
 /// At a low angle too, each pixel shows the ground, with one result on all numbers of threads.
@@ -86,8 +100,7 @@ fn ruts_belong_to_their_ground_and_have_shadows() {
     let camera = Camera::new(Optics::pinhole(160, 120, 0.8)).expect("a valid case");
     let eye = looking_at(DVec3::new(1.0, 0.35, 0.9), DVec3::new(0.16, 0.0, 0.16)).expect("a valid case");
     let before = view(&scene, &model, camera, eye).color_image(&Rendering::default(), 1);
-    let depths = bowl(0.1);
-    assert!(scene.set_ruts(0, [([0, 0], &depths)]));
+    scene.set_ruts(&[(0, bowl(0.1))]);
     let view = view(&scene, &model, camera, eye);
     let image = view.color_image(&Rendering::default(), 1);
     assert_eq!(view.color_image(&Rendering::default(), 3), image);
@@ -98,15 +111,18 @@ fn ruts_belong_to_their_ground_and_have_shadows() {
 }
 
 #[test]
-fn grounds_without_ruts_in_pictures_say_so() {
+fn grounds_without_ruts_in_pictures_stay_as_they_are() {
     let steep = Plane { normal: DVec3::X, distance: -3.0, material: Default::default() };
-    let mut scene = Scene::new(&world(steep.into())).expect("a valid case");
-    assert!(!scene.set_ruts(0, [([0, 0], &bowl(0.1))]) && !scene.set_ruts(7, [([0, 0], &bowl(0.1))]));
+    let model = world(steep.into());
+    let mut scene = Scene::new(&model).expect("a valid case");
+    let before = from_above(&scene, &model, 0.0);
+    scene.set_ruts(&[(0, bowl(0.1)), (7, bowl(0.1))]);
+    assert_eq!(from_above(&scene, &model, 0.0), before);
     // Depths that are no numbers count as none, and far places are places.
     let model = world(level_plane());
     let mut scene = Scene::new(&model).expect("a valid case");
-    let wrong: RutDepths = std::array::from_fn(|cell| [f32::NAN, f32::INFINITY, -1.0][cell % 3]);
-    assert!(scene.set_ruts(0, [([i32::MAX, i32::MIN], &wrong), ([0, 0], &wrong)]));
+    let wrong = |cell: usize| [f64::NAN, f64::INFINITY, -1.0][cell % 3];
+    scene.set_ruts(&[(0, pressed_tiles(&[[i32::MAX, i32::MIN], [0, 0]], wrong))]);
     let image = from_above(&scene, &model, 0.0);
     let deepest = image.pixels.iter().copied().fold(0.0, f32::max);
     assert!((5.0..13.0).contains(&deepest), "{deepest}");

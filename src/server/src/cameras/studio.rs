@@ -225,9 +225,10 @@ impl Studio {
         if self.stage.as_ref().is_none_or(|stage| stage.world != newest.served.layout.world()) {
             self.stage = Some(Stage::of_world(&newest.served)?);
         }
-        let stage = self.stage.as_ref().ok_or_else(ended)?;
+        let stage = self.stage.as_mut().ok_or_else(ended)?;
         let model = stage.models.get(&newest.device).ok_or("this device is no camera")?.as_ref()?;
-        let images = model.images_from(&newest.source, stage.scene.as_ref()?, &newest.served.layout, self.threads)?;
+        let scene = stage.scene.as_mut().map_err(|error| error.clone())?;
+        let images = model.images_from(&newest.source, scene, &newest.served.layout, self.threads)?;
         Ok(Arc::new(Frame::of_images(newest.number, newest.step, shared.handle.timestep(), images)))
     }
 

@@ -1,5 +1,5 @@
-//! The images of cameras. An image is a function of the world, the poses of its bodies in a step, and the seed of the
-//! run: whoever makes it, at any later time, gets the same bits.
+//! The images of cameras. An image is a function of the world, the poses of its bodies and the ruts of its soils in a
+//! step, and the seed of the run: whoever makes it, at any later time, gets the same bits.
 //!
 //! A camera's reading is the step of the image that has arrived last. Images are made only where somebody wants them:
 //! a server's clients, or a program that reads a log. Start at [`CameraModel::images`].
@@ -62,8 +62,8 @@ impl CameraModel {
         }))
     }
 
-    /// Its images of a step, in the order of [`CameraOptics::encodings`]. `poses` are those of all bodies in that step.
-    /// The number of threads changes no bit.
+    /// Its images of a step, in the order of [`CameraOptics::encodings`]. `poses` are those of all bodies in that step;
+    /// the scene has the ruts of that step. The number of threads changes no bit.
     ///
     /// # Errors
     /// A pose is not finite.
@@ -80,14 +80,29 @@ impl CameraModel {
         Ok(self.encodings().iter().map(make).collect())
     }
 
-    /// The images that are made from a source, as those of [`images`](Self::images).
+    /// The images of the step of a record in which the camera takes some. The scene then has the ruts of that step.
+    ///
+    /// # Errors
+    /// A pose is not finite.
+    pub fn images_of_record(
+        &self,
+        record: &StepRecord,
+        scene: &mut Scene,
+        layout: &Layout,
+        threads: usize,
+    ) -> Result<Vec<CameraImage>, SceneError> {
+        scene.set_ruts(&record.ruts);
+        self.images(scene, &poses_of(record, layout), record.step, threads)
+    }
+
+    /// The images that are made from a source, as those of [`images_of_record`](Self::images_of_record).
     ///
     /// # Errors
     /// The record of the step is lost, or a pose is not finite, as a sentence.
     pub fn images_from(
         &self,
         source: &ImageSource,
-        scene: &Scene,
+        scene: &mut Scene,
         layout: &Layout,
         threads: usize,
     ) -> Result<Vec<CameraImage>, String> {
@@ -97,7 +112,7 @@ impl CameraModel {
                 Err("its latency is too long: the poses of its step are no longer in memory".to_owned())
             }
             ImageSource::Record(record) => {
-                let images = self.images(scene, &poses_of(record, layout), record.step, threads);
+                let images = self.images_of_record(record, scene, layout, threads);
                 images.map_err(|error| error.to_string())
             }
         }

@@ -18,7 +18,7 @@ use std::{fmt, sync::Arc};
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{Actuator, DeviceSpec, Law, Mount, Sensor, World};
 use simpartner_dynamics::{BuildError, ContactPoint, Engine, EngineIdentity, Rut, RutChanges, RutTile, Settings};
-use simpartner_model::{BodyId, DeviceId, JointId, Pose, StepIndex, Timestep};
+use simpartner_model::{BodyId, DeviceId, JointId, Pose, RutDepths, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
     signal::{
@@ -210,6 +210,13 @@ impl Simulation {
         self.engine.ruts(ground)
     }
 
+    /// The depths of the grounds that have ruts, with their indices.
+    pub fn rut_depths(&self) -> Vec<(usize, RutDepths)> {
+        let mut depths = Vec::new();
+        self.engine.rut_depths(&mut depths);
+        depths
+    }
+
     /// Appends the rut tiles that have changed since the last call, up to the capacity of `into`. The call does not
     /// affect later steps.
     pub fn take_changed_ruts(&mut self, into: &mut Vec<RutTile>) -> RutChanges {
@@ -364,12 +371,14 @@ impl Simulation {
         self.engine.step();
         self.step = next;
         record.exposed.clear();
+        record.ruts.clear();
         record.arrived.clear();
         for (index, (device, fresh)) in self.devices.iter_mut().zip(&mut record.fresh).enumerate() {
             *fresh = device.after_step(&*self.engine, next, &*self.background);
             record.exposed.extend(device.is_exposed().then_some(DeviceId::new(index)));
             record.arrived.extend((*fresh && device.is_camera()).then_some(DeviceId::new(index)));
         }
+        self.write_ruts(record);
         self.add_engine_events();
         self.move_into_record(record);
         record.is_step = true;
@@ -386,8 +395,16 @@ impl Simulation {
             record.exposed.extend(device.is_exposed().then_some(DeviceId::new(index)));
             record.arrived.extend(device.is_camera().then_some(DeviceId::new(index)));
         }
+        self.write_ruts(&mut record);
         self.write_state(&mut record);
         record
+    }
+
+    /// Adds the ruts to a record that cameras take an image of.
+    fn write_ruts(&self, record: &mut StepRecord) {
+        if !record.exposed.is_empty() {
+            self.engine.rut_depths(&mut record.ruts);
+        }
     }
 
     fn write_state(&self, record: &mut StepRecord) {

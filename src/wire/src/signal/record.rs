@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use simpartner_model::DeviceId;
+use simpartner_model::{DeviceId, RutDepths};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{AppliedCommand, Contacts, Event, Layout, StepIndex};
@@ -87,6 +87,8 @@ pub struct StepRecord {
     pub fresh: Box<[bool]>,
     /// The cameras that take an image of this step, which may arrive later.
     pub exposed: Vec<DeviceId>,
+    /// Depths of the grounds that have ruts, with their indices, if a camera takes an image of this step.
+    pub ruts: Vec<(usize, RutDepths)>,
     /// The cameras whose image arrives in this step. Their reading is the step that it is of.
     pub arrived: Vec<DeviceId>,
     /// For each device, true if a fault has powered it off. It then has no reading and gives no answer.
@@ -131,6 +133,7 @@ impl StepRecord {
             long_readings: Box::default(),
             fresh: Box::default(),
             exposed: Vec::new(),
+            ruts: Vec::new(),
             arrived: Vec::new(),
             off: Box::default(),
             applied: Box::default(),

@@ -1,6 +1,6 @@
 //! Contacts of shapes with soil: one contact for each shape and ground. [`super::super::soil`] computes its wrench.
 
-use simpartner_model::{BodyId, Norm};
+use simpartner_model::{BodyId, Norm, RutDepths};
 
 use super::{
     Collider, Contact, Ground,
@@ -40,11 +40,14 @@ impl Collider {
         }
     }
 
+    /// Depths of the grounds that have ruts, with their indices.
+    pub(crate) fn rut_depths(&self) -> impl Iterator<Item = (usize, RutDepths)> {
+        soil_grounds(&self.model.grounds).zip(self.soil.depths()).filter(|(_, depths)| !depths.is_empty())
+    }
+
     /// Adds the tiles of ruts that have changed since the last call.
     pub(crate) fn take_changed_ruts(&mut self, into: &mut Vec<RutTile>) -> RutChanges {
-        let grounds = self.model.grounds.iter().enumerate();
-        let soils = grounds.filter_map(|(number, ground)| ground.material.soil.map(|_| number));
-        self.soil.take_changed_ruts(soils, into)
+        self.soil.take_changed_ruts(soil_grounds(&self.model.grounds), into)
     }
 
     /// Resets the soil patches of a tree that was moved to another pose.
@@ -89,4 +92,10 @@ impl Collider {
         let contact = pair.new_contact(None, geom.side, &hit, pair.tangents(hit.normal), key, sizes);
         self.contacts.push(Contact { soil_patch: Some(soil_patch), ..contact.for_soil() });
     }
+}
+
+/// Indices of the grounds of soil.
+fn soil_grounds(grounds: &[Ground]) -> impl Iterator<Item = usize> {
+    let soils = |(number, ground): (usize, &Ground)| ground.material.soil.map(|_| number);
+    grounds.iter().enumerate().filter_map(soils)
 }

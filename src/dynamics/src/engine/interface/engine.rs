@@ -3,7 +3,7 @@
 use std::{any::Any, sync::Arc};
 
 use bevy_math::DVec3;
-use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
+use simpartner_model::{BodyId, JointId, Mechanism, Pose, RutDepths, Timestep};
 
 use super::{
     build,
@@ -141,6 +141,10 @@ impl Engine for Dynamics {
 
     fn ruts(&self, ground: usize) -> Vec<Rut> {
         self.collider.ruts(ground)
+    }
+
+    fn rut_depths(&self, into: &mut Vec<(usize, RutDepths)>) {
+        into.extend(self.collider.rut_depths());
     }
 
     fn take_changed_ruts(&mut self, into: &mut Vec<RutTile>) -> RutChanges {

@@ -26,7 +26,7 @@ mod wheel;
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::Soil;
+use simpartner_model::{RutDepths, Soil};
 
 pub(crate) use self::patch::{Patch, SoilForces, SoilResponse};
 use self::{
@@ -36,10 +36,7 @@ use self::{
     ruts::Ruts,
     wheel::{Wheel, WheelState},
 };
-use crate::{
-    Rut, RutChanges, RutTile, SoilReading, engine::equations::damping::Vector6, parry::shape::SharedShape,
-    rays::RutDepths,
-};
+use crate::{Rut, RutChanges, RutTile, SoilReading, engine::equations::damping::Vector6, parry::shape::SharedShape};
 
 /// Fraction of the height of grousers that is added to the radius at which a wheel shears soil. Grousers have gaps
 /// between them; models of rovers' wheels take half (Ding et al. 2011).

@@ -4,12 +4,9 @@ use std::collections::BTreeSet;
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
+use simpartner_model::{RUT_CELL as CELL, RUT_TILE as TILE, RutDepths, rut_cell};
 
-use crate::{
-    RUT_CELL as CELL, RUT_TILE as TILE, Rut, RutTile,
-    rays::{RutDepths, rut_cell as cell},
-    state::ground_axes,
-};
+use crate::{Rut, RutTile, state::ground_axes};
 
 /// Rut depths of one ground, in the axes along it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -58,7 +55,7 @@ impl Ruts {
         if !(depth > 0.0) {
             return;
         }
-        let mut cells = places.filter_map(cell).peekable();
+        let mut cells = places.filter_map(rut_cell).peekable();
         while let Some(&(tile, _)) = cells.peek() {
             let depths = self.depths.tile_mut(tile);
             let mut grows = false;
