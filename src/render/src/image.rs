@@ -1,10 +1,12 @@
-//! Images of a view: colour, depth and segmentation. Threads take rows; a pixel does not depend on any other one.
+//! Images of a view: colour, depth and segmentation. Threads take rows of tiles; a pixel does not depend on any other
+//! one.
 
 use std::sync::Mutex;
 
 use bevy_math::DVec3;
 
 use crate::{
+    beam::LeafList,
     lamp::Beam,
     light::{Light, mixed_color, srgb_byte},
     shape::Owner,
@@ -19,6 +21,23 @@ const LEAST_LIGHT: f32 = 1e-4;
 
 /// Largest number of samples of a pixel along each side.
 pub const MAX_SAMPLES_PER_SIDE: u32 = 8;
+
+/// Shift of the samples in a row of a pixel from those in the next one, by the number of samples along a side; likewise
+/// of columns. With these, the mean over a pixel is the most exact.
+const SAMPLE_SHIFT: [u32; MAX_SAMPLES_PER_SIDE as usize + 1] = [0, 0, 1, 2, 3, 4, 5, 3, 5];
+
+/// Pixels along the side of a tile.
+const TILE_SIDE: usize = 8;
+
+/// The tile of pixels that a thread is at.
+#[derive(Debug, Default)]
+struct Tile {
+    /// The shapes that its rays can meet.
+    leaves: LeafList,
+    /// False where they are not known.
+    is_listed: bool,
+    stack: Stack,
+}
 
 /// Settings of colour images.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,18 +82,29 @@ impl<P> Image<P> {
     }
 }
 
+/// Place of a sample from the middle of its pixel. No two are in one row or column, so that an edge along a row is met
+/// in steps of the whole number of samples: on a square grid it would be off by half of the distance of two rows.
+fn sample_place(sample: u32, side: u32) -> [f64; 2] {
+    let (across, down, shift) = (sample % side, sample / side, SAMPLE_SHIFT[side as usize]);
+    let place = |cell: u32, other: u32| {
+        let within = (f64::from(shift * other % side) + 0.5) / f64::from(side);
+        (f64::from(cell) + within) / f64::from(side) - 0.5
+    };
+    [place(across, down), place(down, across)]
+}
+
 impl View<'_> {
     /// The colours that the camera sees, on so many threads. The number of threads changes no bit.
     pub fn color_image(&self, rendering: &Rendering, threads: usize) -> ColorImage {
         let side = rendering.samples_per_side.clamp(1, MAX_SAMPLES_PER_SIDE);
         let share = 1.0 / (side * side) as f32;
         let light = if rendering.light == Light::default() { &self.light } else { &rendering.light };
-        self.fill_rows(threads, |column, row, stack| {
+        self.fill_tiles(threads, |column, row, tile| {
             let mut sum = [0.0_f32; 3];
             for sample in 0..side * side {
-                let place = |sample: u32| (f64::from(sample) + 0.5) / f64::from(side) - 0.5;
-                let at = [column + place(sample % side), row + place(sample / side)];
-                let seen = self.color_at(at, light, stack);
+                let [x, y] = sample_place(sample, side);
+                let at = [column + x, row + y];
+                let seen = self.color_at(at, light, tile);
                 sum = [0, 1, 2].map(|channel| sum[channel] + share * seen[channel]);
             }
             sum.map(srgb_byte)
@@ -85,10 +115,10 @@ impl View<'_> {
     pub fn depth_image(&self, threads: usize) -> DepthImage {
         let optics = self.camera.optics();
         let ahead = self.rotation.z_axis;
-        self.fill_rows(threads, |column, row, stack| {
+        self.fill_tiles(threads, |column, row, tile| {
             let ray = self.pixel_ray(column, row, [0.0, f64::INFINITY]);
             let met =
-                ray.and_then(|ray| self.nearest_sight(&ray, stack).map(|met| met.distance * ahead.dot(ray.direction)));
+                ray.and_then(|ray| self.tile_sight(&ray, tile).map(|met| met.distance * ahead.dot(ray.direction)));
             match met {
                 Some(depth) if depth < optics.near => f32::NEG_INFINITY,
                 Some(depth) if depth <= optics.far => depth as f32,
@@ -99,9 +129,9 @@ impl View<'_> {
 
     /// The owners of what is seen, on so many threads.
     pub fn segmentation_image(&self, threads: usize) -> SegmentationImage {
-        self.fill_rows(threads, |column, row, stack| {
+        self.fill_tiles(threads, |column, row, tile| {
             let ray = self.pixel_ray(column, row, self.sight_range())?;
-            self.nearest_sight(&ray, stack).map(|met| met.owner)
+            self.tile_sight(&ray, tile).map(|met| met.owner)
         })
     }
 
@@ -110,11 +140,11 @@ impl View<'_> {
     }
 
     /// Linear colour at a place of the picture; black where the lens sees nothing.
-    fn color_at(&self, [column, row]: [f64; 2], light: &Light, stack: &mut Stack) -> [f32; 3] {
+    fn color_at(&self, [column, row]: [f64; 2], light: &Light, tile: &mut Tile) -> [f32; 3] {
         let Some(mut ray) = self.pixel_ray(column, row, self.sight_range()) else { return [0.0; 3] };
         let (mut sum, mut left) = ([0.0; 3], 1.0);
         for layer in 1..=MAX_LAYERS {
-            let Some(met) = self.nearest_sight(&ray, stack) else {
+            let Some(met) = self.tile_sight(&ray, tile) else {
                 let sky = light.sky_color(ray.direction);
                 return [0, 1, 2].map(|channel| sum[channel] + left * sky[channel]);
             };
@@ -122,7 +152,7 @@ impl View<'_> {
             let opacity = look.map_or(met.finish.opacity, |look| look.opacity);
             let part = if layer == MAX_LAYERS { left } else { left * opacity };
             if part > 0.0 {
-                let seen = self.lit_color(&ray, &met, look.as_ref(), light, stack);
+                let seen = self.lit_color(&ray, &met, look.as_ref(), light, &mut tile.stack);
                 sum = [0, 1, 2].map(|channel| sum[channel] + part * seen[channel]);
             }
             left -= part;
@@ -181,29 +211,47 @@ impl View<'_> {
         mixed_color(finish.color, finish.other, share)
     }
 
-    /// Computes each pixel by its column and row. Rows go to whichever thread is free.
-    fn fill_rows<P: Send + Clone + Default>(
+    /// The first surface on a ray of a tile.
+    #[inline]
+    fn tile_sight(&self, ray: &Ray, tile: &mut Tile) -> Option<Sight> {
+        let Tile { leaves, is_listed, stack } = tile;
+        match *is_listed {
+            true => self.nearest_listed(ray, leaves, stack),
+            false => self.nearest_sight(ray, stack),
+        }
+    }
+
+    /// Computes each pixel by its column and row. Rows of tiles go to whichever thread is free.
+    fn fill_tiles<P: Send + Clone + Default>(
         &self,
         threads: usize,
-        pixel: impl Fn(f64, f64, &mut Stack) -> P + Sync,
+        pixel: impl Fn(f64, f64, &mut Tile) -> P + Sync,
     ) -> Image<P> {
         let optics = self.camera.optics();
         let [width, height] = [optics.width, optics.height].map(|size| size as usize);
         let mut pixels = vec![P::default(); width * height];
-        let rows = Mutex::new(pixels.chunks_mut(width).enumerate());
+        let bands = Mutex::new(pixels.chunks_mut(width * TILE_SIDE).enumerate());
         let work = || {
-            let mut stack = Stack::new();
+            let mut tile = Tile::default();
             loop {
                 // A thread that panicked has ended the image anyway.
-                let next = rows.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
-                let Some((row, line)) = next else { break };
-                for (column, place) in line.iter_mut().enumerate() {
-                    *place = pixel(column as f64, row as f64, &mut stack);
+                let next = bands.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+                let Some((number, band)) = next else { break };
+                let first_row = number * TILE_SIDE;
+                let rows = band.len() / width;
+                for first in (0..width).step_by(TILE_SIDE) {
+                    let end = (first + TILE_SIDE).min(width);
+                    tile.is_listed = self.list_shapes([first, first_row], [end, first_row + rows], &mut tile.leaves);
+                    for (row, line) in band.chunks_mut(width).enumerate() {
+                        for (column, place) in (first..end).zip(&mut line[first..end]) {
+                            *place = pixel(column as f64, (first_row + row) as f64, &mut tile);
+                        }
+                    }
                 }
             }
         };
         std::thread::scope(|scope| {
-            for _ in 1..threads.min(height) {
+            for _ in 1..threads.min(height.div_ceil(TILE_SIDE)) {
                 // Where the system gives no more threads, those that there are do the work.
                 if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
                     break;
@@ -212,5 +260,25 @@ impl View<'_> {
             work();
         });
         Image { width, height, pixels }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Samples have the pixel's middle as their mean, and one is in each of as many rows and columns.
+    #[test]
+    fn each_sample_of_a_pixel_has_a_row_and_a_column_of_its_own() {
+        for side in 1..=MAX_SAMPLES_PER_SIDE {
+            let count = f64::from(side * side);
+            let places: Vec<[f64; 2]> = (0..side * side).map(|sample| sample_place(sample, side)).collect();
+            for axis in 0..2 {
+                let mut cells: Vec<f64> = places.iter().map(|place| (place[axis] + 0.5) * count - 0.5).collect();
+                cells.sort_by(f64::total_cmp);
+                let expected = (0..side * side).map(f64::from);
+                assert!(cells.iter().zip(expected).all(|(cell, number)| (cell - number).abs() < 1e-9), "{side}");
+            }
+        }
     }
 }

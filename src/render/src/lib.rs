@@ -8,6 +8,7 @@
 //! Images have the same bits on every number of threads and on every processor: no sum depends on the order of threads,
 //! nothing is contracted, and sines and powers are those of `libm`. The crate knows nothing of engines and servers.
 
+mod beam;
 mod camera;
 mod framing;
 mod image;

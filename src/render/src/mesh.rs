@@ -9,7 +9,7 @@ use wide::f32x4;
 
 use crate::{
     solid::{Ray, Surface, box_interval},
-    tree::{Bounds, BoxTree, Stack, WalkRay},
+    tree::{Bounds, BoxTree, Leaves, Stack, WalkRay},
 };
 
 /// Triangles in a packet, the lanes of a register.

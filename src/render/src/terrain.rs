@@ -95,11 +95,11 @@ impl Terrain {
         let [entry, exit] = box_interval(size, ray.origin - 0.5 * (low + high), ray.direction)?;
         let range = [entry.max(ray.range[0]), exit.min(ray.range[1])];
         let mut side: Side = None;
-        let blocks = Grid { origin: -self.half, cell: self.cell * BLOCK_CELLS as f64, count: self.blocks };
+        let walk = GridRay::over_terrain(self, ray);
         let mut found = None;
-        blocks.walk_cells(ray, [0, 0], self.blocks, range, |[block_i, block_j], span| {
+        walk.walk_squares(BLOCK_CELLS, [[0, 0], self.blocks], range, |[block_i, block_j], span| {
             let [low, high] = self.spans[block_i * self.blocks[1] + block_j];
-            let ends = [ray.origin.y + span[0] * ray.direction.y, ray.origin.y + span[1] * ray.direction.y];
+            let ends = walk.heights_at(span);
             if low > high {
                 side = None;
             } else if ends[0].min(ends[1]) > high && side != Some(false) {
@@ -108,55 +108,59 @@ impl Terrain {
                 side = Some(false);
             } else {
                 let first = [block_i * BLOCK_CELLS, block_j * BLOCK_CELLS];
-                found = self.cross_cells(ray, first, span, &mut side);
+                found = self.cross_cells(&walk, first, span, &mut side);
             }
             found.is_some()
         });
-        found
+        found.map(|Crossing { distance, slope }| {
+            let slope = slope / self.cell;
+            let normal = DVec3::new(-slope.x, 1.0, -slope.y).normalized();
+            Surface::without_triangle(distance, if normal.dot(ray.direction) > 0.0 { -normal } else { normal })
+        })
     }
 
     /// Where a ray crosses the surface of a block.
-    fn cross_cells(&self, ray: &Ray, first: [usize; 2], span: [f64; 2], side: &mut Side) -> Option<Surface> {
-        let cells = Grid { origin: -self.half, cell: self.cell, count: self.points.map(|count| count - 1) };
-        let end = [0, 1].map(|axis| (first[axis] + BLOCK_CELLS).min(cells.count[axis]));
+    fn cross_cells(&self, walk: &GridRay, first: [usize; 2], span: [f64; 2], side: &mut Side) -> Option<Crossing> {
+        let end = [0, 1].map(|axis| (first[axis] + BLOCK_CELLS).min(self.points[axis] - 1));
         let mut found = None;
-        cells.walk_cells(ray, first, end, span, |cell, span| {
-            found = self.cross_cell(ray, cell, span, side);
+        walk.walk_squares(1, [first, end], span, |cell, span| {
+            found = self.cross_cell(walk, cell, span, side);
             found.is_some()
         });
         found
     }
 
-    fn cross_cell(&self, ray: &Ray, [i, j]: [usize; 2], span: [f64; 2], side: &mut Side) -> Option<Surface> {
+    #[inline]
+    fn cross_cell(&self, walk: &GridRay, [i, j]: [usize; 2], span: [f64; 2], side: &mut Side) -> Option<Crossing> {
         let place = i * self.points[1] + j;
         let next = place + self.points[1];
         let (low, along_z) = (self.heights[place], self.heights[place + 1]);
         let (along_x, high) = (self.heights[next], self.heights[next + 1]);
-        if low.is_nan() || along_z.is_nan() || along_x.is_nan() || high.is_nan() {
+        if (low + along_z + along_x + high).is_nan() {
             *side = None;
             return None;
         }
         // Above all four corners, the ray is above the surface.
-        let lowest = (ray.origin.y + span[0] * ray.direction.y).min(ray.origin.y + span[1] * ray.direction.y);
-        if *side == Some(true) && lowest > low.max(along_z).max(along_x.max(high)) {
+        let ends = walk.heights_at(span);
+        if *side == Some(true) && ends[0].min(ends[1]) > low.max(along_z).max(along_x.max(high)) {
             return None;
         }
         // Place in the cell, from 0 to 1 on each axis, where the ray begins, and the slopes of the two triangles.
-        let corner = DVec2::new(i as f64, j as f64) * self.cell - self.half;
-        let start = (DVec2::new(ray.origin.x, ray.origin.z) - corner) / self.cell;
-        let speed = DVec2::new(ray.direction.x, ray.direction.z) / self.cell;
+        let start = DVec2::new(walk.origin[0] - i as f64, walk.origin[1] - j as f64);
         let slopes = [DVec2::new(along_x - low, along_z - low), DVec2::new(high - along_z, high - along_x)];
         // Height of the ray above each of the two planes, at a distance of zero and for each metre.
-        let line =
-            |slope: DVec2, level: f64| (ray.origin.y - level - slope.dot(start), ray.direction.y - slope.dot(speed));
+        let line = |slope: DVec2, level: f64| {
+            (walk.height - level - slope.dot(start), walk.rise - slope.dot(DVec2::from(walk.along)))
+        };
         let lines = [line(slopes[0], low), line(slopes[1], high - slopes[1].element_sum())];
         // The ray passes from one triangle to the other where the sum of the two is 1.
-        let (sum, change) = (start.element_sum(), speed.element_sum());
-        let cut = (1.0 - sum) / change;
-        let middle = sum + 0.5 * (span[0] + span[1]) * change;
+        let sum = start.element_sum();
+        let cut = (1.0 - sum) * walk.inverse_sum;
+        let middle = sum + 0.5 * (span[0] + span[1]) * walk.along_sum;
         let pieces = match cut > span[0] && cut < span[1] {
             true => {
-                [Some((usize::from(change < 0.0), [span[0], cut])), Some((usize::from(change > 0.0), [cut, span[1]]))]
+                let before = usize::from(walk.along_sum < 0.0);
+                [Some((before, [span[0], cut])), Some((1 - before, [cut, span[1]]))]
             }
             false => [Some((usize::from(middle > 1.0), span)), None],
         };
@@ -167,10 +171,7 @@ impl Terrain {
                 if side.is_some_and(|side| side != is_above) {
                     let exact = -above / rate;
                     let distance = if exact.is_finite() { exact.clamp(span[0], span[1]) } else { at };
-                    let slope = slopes[triangle] / self.cell;
-                    let normal = DVec3::new(-slope.x, 1.0, -slope.y).normalized();
-                    let normal = if normal.dot(ray.direction) > 0.0 { -normal } else { normal };
-                    return Some(Surface::without_triangle(distance, normal));
+                    return Some(Crossing { distance, slope: slopes[triangle] });
                 }
                 *side = Some(is_above);
             }
@@ -179,33 +180,72 @@ impl Terrain {
     }
 }
 
-/// Cells of a plane, counted from a corner.
-struct Grid {
-    origin: DVec2,
-    cell: DVec2,
-    count: [usize; 2],
+/// A point where a ray crosses the surface.
+#[derive(Debug, Clone, Copy)]
+struct Crossing {
+    /// Distance along the ray, m.
+    distance: f64,
+    /// Rise of the triangle over a cell along x and z, m.
+    slope: DVec2,
 }
 
-impl Grid {
-    /// Visits the cells from `first` to before `end` over which a ray passes between two distances, in their order,
-    /// with the distances between which it does, until a visit says that it is the last one.
-    fn walk_cells(
+/// A ray over the grid. Places are in cells, counted from its first corner; rates are for a metre of the ray.
+#[derive(Debug, Clone, Copy)]
+struct GridRay {
+    origin: [f64; 2],
+    along: [f64; 2],
+    /// Metres of the ray for each cell; infinite along an axis that it does not follow.
+    inverse: [f64; 2],
+    /// Sum of both components, and its inverse.
+    along_sum: f64,
+    inverse_sum: f64,
+    /// Height at its origin, m.
+    height: f64,
+    /// Rate of its height.
+    rise: f64,
+}
+
+impl GridRay {
+    fn over_terrain(terrain: &Terrain, ray: &Ray) -> Self {
+        let level = |vector: DVec3| DVec2::new(vector.x, vector.z);
+        let origin = (level(ray.origin) + terrain.half) / terrain.cell;
+        let along = level(ray.direction) / terrain.cell;
+        let along_sum = along.element_sum();
+        Self {
+            origin: origin.to_array(),
+            along: along.to_array(),
+            inverse: along.recip().to_array(),
+            along_sum,
+            inverse_sum: 1.0 / along_sum,
+            height: ray.origin.y,
+            rise: ray.direction.y,
+        }
+    }
+
+    /// Heights at two distances, m.
+    #[inline]
+    fn heights_at(&self, span: [f64; 2]) -> [f64; 2] {
+        [self.height + span[0] * self.rise, self.height + span[1] * self.rise]
+    }
+
+    /// Visits the squares of `size` cells, from the first one to before `end`, over which the ray passes between two
+    /// distances: in their order, with the distances between which it does, until a visit says that it is the last
+    /// one.
+    #[inline]
+    fn walk_squares(
         &self,
-        ray: &Ray,
-        first: [usize; 2],
-        end: [usize; 2],
+        size: usize,
+        [first, end]: [[usize; 2]; 2],
         span: [f64; 2],
         mut visit: impl FnMut([usize; 2], [f64; 2]) -> bool,
     ) {
-        let start = [ray.origin.x - self.origin.x, ray.origin.z - self.origin.y];
-        let along = [ray.direction.x, ray.direction.z];
-        let size = self.cell.to_array();
-        let border = |axis: usize, number: usize| (number as f64 * size[axis] - start[axis]) / along[axis];
+        let (start, along, size) = (self.origin, self.along, size as f64);
+        let border = |axis: usize, number: usize| (number as f64 * size - start[axis]) * self.inverse[axis];
         let (mut from, mut to) = (span[0], span[1]);
         for axis in 0..2 {
             if along[axis] == 0.0 {
-                let at = start[axis] / size[axis];
-                if at < first[axis] as f64 || at > end[axis] as f64 {
+                let at = start[axis];
+                if at < first[axis] as f64 * size || at > end[axis] as f64 * size {
                     return;
                 }
                 continue;
@@ -217,29 +257,29 @@ impl Grid {
         if from > to {
             return;
         }
-        let first_cell = |axis: usize| {
-            let at = (start[axis] + from * along[axis]) / size[axis];
+        let first_square = |axis: usize| {
+            let at = (start[axis] + from * along[axis]) / size;
             (at.max(0.0) as usize).clamp(first[axis], end[axis] - 1)
         };
-        let mut cell = [first_cell(0), first_cell(1)];
+        let mut square = [first_square(0), first_square(1)];
         let mut at = from;
         let first_leave = |axis: usize| match along[axis] {
             0.0 => f64::INFINITY,
-            part => border(axis, cell[axis] + usize::from(part > 0.0)),
+            part => border(axis, square[axis] + usize::from(part > 0.0)),
         };
         let mut leave = [first_leave(0), first_leave(1)];
-        let stride = [(size[0] / along[0]).abs(), (size[1] / along[1]).abs()];
+        let stride = [(size * self.inverse[0]).abs(), (size * self.inverse[1]).abs()];
         loop {
             let axis = usize::from(leave[1] < leave[0]);
             let until = leave[axis].clamp(at, to);
-            if visit(cell, [at, until]) || leave[axis] >= to {
+            if visit(square, [at, until]) || leave[axis] >= to {
                 return;
             }
-            let next = if along[axis] > 0.0 { cell[axis] + 1 } else { cell[axis].wrapping_sub(1) };
+            let next = if along[axis] > 0.0 { square[axis] + 1 } else { square[axis].wrapping_sub(1) };
             if next >= end[axis] || next < first[axis] {
                 return;
             }
-            cell[axis] = next;
+            square[axis] = next;
             leave[axis] += stride[axis];
             at = until;
         }

@@ -44,6 +44,11 @@ impl Bounds {
         size.x * size.y + size.y * size.z + size.z * size.x
     }
 
+    /// Distance of its nearest point from the origin.
+    pub(crate) fn least_distance(self) -> f32 {
+        self.low.max(-self.high).max(Vec3::ZERO).length()
+    }
+
     fn middle_point(self) -> Vec3 {
         0.5 * (self.low + self.high)
     }
@@ -74,18 +79,18 @@ impl WalkRay {
 
 /// A child of a node: an inner node by its number, or so many items from the first one.
 #[derive(Debug, Clone, Copy, Default)]
-struct Child {
-    first: u32,
+pub(crate) struct Child {
+    pub(crate) first: u32,
     /// Number of items; 0 for an inner node.
-    count: u32,
+    pub(crate) count: u32,
 }
 
 /// Four boxes and what is in them. A place without a child has the box of nothing.
 #[derive(Debug, Clone)]
-struct Node {
+pub(crate) struct Node {
     /// Low and high planes along each axis.
-    planes: [[f32x4; 2]; 3],
-    children: [Child; 4],
+    pub(crate) planes: [[f32x4; 2]; 3],
+    pub(crate) children: [Child; 4],
 }
 
 /// Nodes that a walk has yet to visit, with the distance of each. Walks share one, which then allocates nothing.
@@ -94,7 +99,7 @@ pub(crate) type Stack = Vec<(f32, u32, u32)>;
 /// A tree of boxes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BoxTree {
-    nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Node>,
 }
 
 impl BoxTree {
@@ -126,14 +131,8 @@ impl BoxTree {
             open.push(right);
         }
         let number = self.nodes.len();
-        let nothing = Bounds::EMPTY_BOUNDS;
-        let plane = |axis: usize, side: usize| {
-            f32x4::new([0, 1, 2, 3].map(|lane| {
-                let bounds = open.get(lane).map_or(nothing, |twig: &u32| twigs[*twig as usize].bounds);
-                if side == 0 { bounds.low[axis] } else { bounds.high[axis] }
-            }))
-        };
-        let planes = [0, 1, 2].map(|axis| [plane(axis, 0), plane(axis, 1)]);
+        let bounds = |lane: usize| open.get(lane).map(|twig: &u32| twigs[*twig as usize].bounds);
+        let planes = planes_of([bounds(0), bounds(1), bounds(2), bounds(3)]);
         self.nodes.push(Node { planes, children: [Child::default(); 4] });
         for (lane, &twig) in open.iter().enumerate() {
             let Twig { first, count, .. } = twigs[twig as usize];
@@ -151,12 +150,32 @@ impl BoxTree {
             }
         }
     }
+}
+
+/// Leaves that rays walk over.
+pub(crate) trait Leaves {
+    /// True without any leaf.
+    fn is_empty(&self) -> bool;
 
     /// Visits the leaves that a ray meets between two distances, about from the nearest on. A visit gets first item,
     /// number of items and far end of the ray, and returns the new far end: a smaller one after a hit, minus infinity
     /// to end the walk.
+    fn walk_leaves(
+        &self,
+        ray: &WalkRay,
+        range: [f32; 2],
+        stack: &mut Stack,
+        visit: impl FnMut(u32, u32, f32, &mut Stack) -> f32,
+    );
+}
+
+impl Leaves for BoxTree {
+    fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
     #[inline]
-    pub(crate) fn walk_leaves(
+    fn walk_leaves(
         &self,
         ray: &WalkRay,
         [near, mut far]: [f32; 2],
@@ -193,10 +212,33 @@ impl BoxTree {
     }
 }
 
+/// Low and high planes along each axis of four boxes; the box of nothing for `None`.
+fn planes_of(boxes: [Option<Bounds>; 4]) -> [[f32x4; 2]; 3] {
+    let boxes = boxes.map(|bounds| bounds.unwrap_or(Bounds::EMPTY_BOUNDS));
+    [0, 1, 2].map(|axis| {
+        [f32x4::new(boxes.map(|bounds| bounds.low[axis])), f32x4::new(boxes.map(|bounds| bounds.high[axis]))]
+    })
+}
+
 impl Node {
-    /// The nearest child that a ray meets; the others go onto the stack, the farthest first.
+    /// A node of single items with their boxes.
+    pub(crate) fn of_leaves(leaves: [Option<(u32, Bounds)>; 4]) -> Self {
+        let child = |leaf: Option<(u32, Bounds)>| leaf.map_or(Child::default(), |(first, _)| Child { first, count: 1 });
+        Self { planes: planes_of(leaves.map(|leaf| leaf.map(|(_, bounds)| bounds))), children: leaves.map(child) }
+    }
+
+    /// The box of a lane.
+    pub(crate) fn bounds_of(&self, lane: usize) -> Bounds {
+        let side = |side: usize| {
+            let plane = |axis: usize| self.planes[axis][side].to_array()[lane];
+            Vec3::new(plane(0), plane(1), plane(2))
+        };
+        Bounds { low: side(0), high: side(1) }
+    }
+
+    /// The lanes whose boxes a ray meets between two distances, as bits, and the distance of each.
     #[inline(always)]
-    fn open_children(&self, ray: &WalkRay, [near, far]: [f32; 2], stack: &mut Stack) -> Option<Child> {
+    pub(crate) fn met_lanes(&self, ray: &WalkRay, [near, far]: [f32; 2]) -> (u32, [f32; 4]) {
         let (mut entry, mut exit) = (f32x4::splat(near), f32x4::splat(far));
         for axis in 0..3 {
             let planes = &self.planes[axis];
@@ -204,11 +246,16 @@ impl Node {
             entry = entry.fast_max((planes[down] - ray.origin[axis]) * ray.inverse[axis]);
             exit = exit.fast_min((planes[1 - down] - ray.origin[axis]) * ray.inverse[axis]);
         }
-        let mut met = entry.simd_le(exit * f32x4::splat(SLAB_ROUNDING)).to_bitmask();
+        (entry.simd_le(exit * f32x4::splat(SLAB_ROUNDING)).to_bitmask(), entry.to_array())
+    }
+
+    /// The nearest child that a ray meets; the others go onto the stack, the farthest first.
+    #[inline(always)]
+    fn open_children(&self, ray: &WalkRay, [near, far]: [f32; 2], stack: &mut Stack) -> Option<Child> {
+        let (mut met, entry) = self.met_lanes(ray, [near, far]);
         if met == 0 {
             return None;
         }
-        let entry = entry.to_array();
         let mut lane = met.trailing_zeros() as usize & 3;
         met &= met - 1;
         if met == 0 {

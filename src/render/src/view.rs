@@ -8,7 +8,8 @@ use bevy_math::{DMat3, DVec3};
 use simpartner_model::{Mechanism, Norm, Pose};
 
 use crate::{
-    camera::Camera,
+    beam::{LeafList, PixelBeam},
+    camera::{Camera, Distortion},
     lamp::PlacedLamp,
     light::Light,
     look::SceneLook,
@@ -18,7 +19,7 @@ use crate::{
     solid::{Ray, Surface},
     surface::{Shading, ShapePoint},
     terrain::Terrain,
-    tree::{Bounds, BoxTree, Stack, WalkRay},
+    tree::{Bounds, BoxTree, Leaves, Stack, WalkRay},
 };
 
 /// Growth of boxes, in parts of their largest coordinate: rounding to f32 and of rays in f32.
@@ -176,8 +177,37 @@ impl<'s> View<'s> {
         Some(Ray { origin: DVec3::ZERO, direction: self.rotation * direction, range })
     }
 
+    /// Finds the shapes that the rays of a rectangle of pixels can meet. False, where that is not known: the list must
+    /// then not be used.
+    pub(crate) fn list_shapes(&self, low: [usize; 2], high: [usize; 2], leaves: &mut LeafList) -> bool {
+        let optics = self.camera.optics();
+        if optics.distortion != Distortion::None {
+            return false;
+        }
+        // Samples are within half a pixel. The rest is many times the rounding of directions to f32.
+        let margin = optics.focal.map(|focal| 0.51 + 4e-6 * focal);
+        let sides = [0, 1].map(|axis| {
+            let side = |at: f64| (at - optics.principal_point[axis]) / optics.focal[axis];
+            [side(low[axis] as f64 - margin[axis]), side(high[axis] as f64 - 1.0 + margin[axis])]
+        });
+        let corner = |[x, y]: [usize; 2]| self.rotation * DVec3::new(sides[0][x], sides[1][y], 1.0);
+        leaves.collect_leaves(&self.tree, &PixelBeam::between_corners([[0, 0], [1, 0], [1, 1], [0, 1]].map(corner)))
+    }
+
     /// The first surface that a ray meets; its origin counts from the camera.
     pub(crate) fn nearest_sight(&self, ray: &Ray, stack: &mut Stack) -> Option<Sight> {
+        self.nearest_leaf(ray, &self.tree, stack)
+    }
+
+    /// The same among the shapes of a list, which must have all that the ray can meet.
+    pub(crate) fn nearest_listed(&self, ray: &Ray, leaves: &LeafList, stack: &mut Stack) -> Option<Sight> {
+        self.nearest_leaf(ray, leaves, stack)
+    }
+
+    /// The first surface among planes and the leaves that a walk visits. Of shapes at one distance, the first in the
+    /// tree is taken, so the order of visits changes nothing.
+    #[inline(always)]
+    fn nearest_leaf(&self, ray: &Ray, leaves: &impl Leaves, stack: &mut Stack) -> Option<Sight> {
         let mut range = ray.range;
         let mut plane: Option<&PlacedPlane<'_>> = None;
         for other in &self.planes {
@@ -188,14 +218,20 @@ impl<'s> View<'s> {
             }
         }
         let mut best: Option<(u32, Surface)> = None;
-        let walk = WalkRay::new(ray.origin.as_vec3(), ray.direction.as_vec3());
-        self.tree.walk_leaves(&walk, [range[0] as f32, rounded_up(range[1])], stack, |place, _, far, stack| {
-            let placement = &self.placements[place as usize];
-            let Some(met) = placement.first_hit(&Ray { range, ..*ray }, false, stack) else { return far };
-            range[1] = met.distance;
-            best = Some((place, met));
-            rounded_up(met.distance)
-        });
+        if !leaves.is_empty() {
+            let walk = WalkRay::new(ray.origin.as_vec3(), ray.direction.as_vec3());
+            let span = [range[0] as f32, rounded_up(range[1])];
+            leaves.walk_leaves(&walk, span, stack, |place, _, far, stack| {
+                let placement = &self.placements[place as usize];
+                let Some(met) = placement.first_hit(&Ray { range, ..*ray }, false, stack) else { return far };
+                if best.is_some_and(|(other, best)| best.distance == met.distance && other < place) {
+                    return far;
+                }
+                range[1] = met.distance;
+                best = Some((place, met));
+                rounded_up(met.distance)
+            });
+        }
         match (best, plane) {
             (Some((place, Surface { distance, normal, triangle })), _) => {
                 let placement = &self.placements[place as usize];

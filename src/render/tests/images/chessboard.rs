@@ -11,7 +11,7 @@ const ROWS: i32 = 6;
 /// Side of a square, m.
 const SIDE: f64 = 0.1;
 /// Pixels of the pictures in which corners are found, for each pixel of the camera along each side. In its own picture
-/// of four samples a pixel, an edge along a row is off by as much as a quarter of a pixel.
+/// of four samples a pixel, an edge along a row is off by as much as an eighth of a pixel.
 const ZOOM: f64 = 8.0;
 /// Side of such a picture, in its pixels, with the pixel nearest to the corner in the middle.
 const SIDE_OF_CROP: u32 = 41;
