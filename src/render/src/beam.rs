@@ -128,7 +128,7 @@ mod tests {
     use crate::{Camera, Optics, Scene, View, looking_at};
 
     /// Shapes of all sizes on all sides of the camera, some around it, some at one place.
-    fn crowd(count: usize, seed: u64) -> Mechanism {
+    fn crowd_of_shapes(count: usize, seed: u64) -> Mechanism {
         let mut stream = Stream::from_number(seed);
         let bodies = (0..count).map(|index| {
             let mut number = |low, high| stream.between(low, high);
@@ -154,7 +154,7 @@ mod tests {
     fn the_rays_of_a_tile_meet_what_a_walk_over_the_tree_meets() {
         let (mut listed, mut hits) = (0, 0);
         for (count, seed) in [(0, 1), (1, 2), (40, 3), (300, 4), (3000, 5)] {
-            let model = crowd(count, seed);
+            let model = crowd_of_shapes(count, seed);
             let scene = Scene::new(&model).unwrap();
             for (from, field) in [(DVec3::new(6.0, 3.0, 4.0), 1.1), (DVec3::Y, 2.9), (DVec3::new(0.0, 8.0, 0.0), 0.02)]
             {

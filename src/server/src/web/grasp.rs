@@ -57,7 +57,7 @@ impl GraspServer {
     /// # Errors
     /// When the port cannot be bound.
     pub fn bind(port: u16) -> Result<Self, ServerError> {
-        let (listener, address) = bind::listen_at(&Settings::default(), port, "--port", "the page of the grasp")?;
+        let (listener, address) = bind::listen_for_page(&Settings::default(), port, "--port", "the page of the grasp")?;
         Ok(Self { listener, address })
     }
 

@@ -91,7 +91,7 @@ impl std::fmt::Debug for PageListener {
 
 impl PageListener {
     pub(super) fn bind(viewer: Viewer, shared: &Shared) -> Result<Self, ServerError> {
-        let listen = |port| bind::listen_at(&shared.settings, port, "viewer.port", "the viewer's page");
+        let listen = |port| bind::listen_for_page(&shared.settings, port, "viewer.port", "the viewer's page");
         let (listener, address) = listen(viewer.port).or_else(|error| match &error {
             // Nothing but a bookmark depends on this port, so a second server takes another.
             ServerError::Bind { address, cause, .. } if cause.kind() == io::ErrorKind::AddrInUse => {
