@@ -66,7 +66,7 @@ fn render_run(arguments: &RenderArguments, camera: Camera, at: Moment) -> Result
     let first = logged.step_of(at);
     logged.go_to(first)?;
     let mut shot = Shot::of_mechanism(arguments, camera, &logged.world.mechanism)?;
-    shot.scene.set_ruts(&logged.ruts());
+    shot.scene.set_ruts(&logged.present_ruts());
     let Some(until) = arguments.until else {
         let path = arguments.output.clone().unwrap_or_else(|| format!("run-{number}.png").into());
         shot.write_picture(&logged.world.mechanism, &path)?;
@@ -85,7 +85,7 @@ fn render_run(arguments: &RenderArguments, camera: Camera, at: Moment) -> Result
     bar.begin("pictures", count);
     for frame in 0..count {
         logged.go_to(step(frame))?;
-        shot.scene.set_ruts(&logged.ruts());
+        shot.scene.set_ruts(&logged.present_ruts());
         video.add_picture(&shot.view_of(&logged.world.mechanism)?, frame)?;
         bar.reach(frame + 1);
     }

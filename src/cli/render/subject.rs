@@ -55,7 +55,7 @@ impl LoggedWorld {
     }
 
     /// The ruts in the step that was read last.
-    pub(super) fn ruts(&self) -> Vec<(usize, RutDepths)> {
+    pub(super) fn present_ruts(&self) -> Vec<(usize, RutDepths)> {
         self.replay.as_ref().map_or_else(Vec::new, |replay| replay.simulation().rut_depths())
     }
 

@@ -82,8 +82,8 @@ fn frame_bytes(scene: &Scene, model: &Mechanism, frame: u32, threads: usize) -> 
     let from = DVec3::new(6.0 * cosine, 2.5 + libm::sin(0.7 * time), 5.0 * sine);
     let eye = looking_at(from, DVec3::new(0.2, 0.5, 0.0)).expect("two points");
     let distortion = lenses()[frame as usize % 3];
-    let camera = Camera::new(Optics { distortion, ..Optics::pinhole(64, 48, 1.2) }).unwrap();
-    bytes_of(&View::new(scene, &poses, camera, eye).unwrap(), threads)
+    let camera = Camera::new(Optics { distortion, ..Optics::pinhole(64, 48, 1.2) }).expect("a camera");
+    bytes_of(&View::new(scene, &poses, camera, eye).expect("finite poses"), threads)
 }
 
 #[test]
