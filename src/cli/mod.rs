@@ -176,7 +176,7 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info,sqlx=warn".into());
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let terminal = match Terminal::start(output::Stderr) {
         Ok(terminal) => terminal,
