@@ -144,8 +144,6 @@ fn status_of_run(error: &RunError) -> ExitStatus {
 fn status_of_sweep(error: &SweepError) -> ExitStatus {
     match error {
         SweepError::Database(error) => status_of_log(error),
-        SweepError::Run(error) => status_of_run(error),
-        SweepError::System(_) => ExitStatus::Internal,
         _ => ExitStatus::Input,
     }
 }

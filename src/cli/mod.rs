@@ -46,7 +46,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use simpartner_terminal::output;
 use terminal::Terminal;
 
-use crate::config;
+use crate::{config, recorder};
 
 pub use exit::{CliError, ExitStatus};
 
@@ -176,7 +176,8 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info,sqlx=warn".into());
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| format!("info,{}", recorder::LOG_FILTER).into());
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let terminal = match Terminal::start(output::Stderr) {
         Ok(terminal) => terminal,
@@ -259,7 +260,7 @@ fn print_schema(what: Schema) -> Result<ExitStatus, CliError> {
         Schema::Reference => simpartner_description::xml::reference(),
         Schema::Protocol => simpartner_wire::protocol::SPECIFICATION.to_owned(),
         Schema::Properties => config::default_properties(),
-        Schema::Log => crate::recorder::inquiry::dictionary(),
+        Schema::Log => recorder::inquiry::dictionary(),
     };
     output::print(text);
     Ok(ExitStatus::Success)

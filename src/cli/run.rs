@@ -95,7 +95,7 @@ pub(super) fn run_job(job: Job) -> Result<ExitStatus, CliError> {
     if job.config.server.token.is_some() {
         process::keep_files_private();
     }
-    conclude(run::run(job, &mut Console)?)
+    print_and_judge(run::run(job, &mut Console)?)
 }
 
 /// The observer of a run from the command line. It prints the announcement, and signals of the operating system end the
@@ -113,7 +113,7 @@ impl Observer for Console {
 }
 
 /// Prints the summary and determines the exit status.
-fn conclude(report: RunReport) -> Result<ExitStatus, CliError> {
+fn print_and_judge(report: RunReport) -> Result<ExitStatus, CliError> {
     output::summary(summary(&report));
     let RunReport { clock, log } = report;
     let is_incomplete = log.transpose()?.is_some_and(|log| log.ended_early.is_some());

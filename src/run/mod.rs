@@ -107,7 +107,7 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
     let (thread, grants) = PhysicsThread::prepare(simulation, inbox, clock)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let server = match serves {
-        true => Some(runtime.block_on(bind(&config, &handle, &world, viewer))?),
+        true => Some(runtime.block_on(bind_server(&config, &handle, &world, viewer))?),
         false => None,
     };
     let next_worlds = Arc::new(NextWorlds::new(&config));
@@ -136,11 +136,11 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
     };
     observer.started(&started);
     let cut = recorder.as_ref().filter(|_| observer.may_cut_log()).map(Recorder::status);
-    runtime.spawn(follow(stop, handle, cut));
+    runtime.spawn(quit_at_signal(stop, handle, cut));
     let ended = runtime.block_on(make_steps(thread, recorder.as_ref(), server));
     next_worlds.close();
     drop(ports_file);
-    let report = finish(ended, recorder);
+    let report = close_log(ended, recorder);
     // Dropped, it would wait for files that are still being read, such as those of a robot that was to come.
     runtime.shutdown_background();
     report
@@ -153,7 +153,7 @@ fn page_contents(config: &Config, port: u16, world: &Arc<World>) -> Viewer {
 }
 
 /// Closes the log behind a run.
-fn finish(ended: Result<ClockReport, RunError>, recorder: Option<Recorder>) -> Result<RunReport, RunError> {
+fn close_log(ended: Result<ClockReport, RunError>, recorder: Option<Recorder>) -> Result<RunReport, RunError> {
     match ended {
         Ok(clock) => {
             let log = recorder.map(|recorder| recorder.finish(outcome_of(&clock)));
@@ -188,7 +188,7 @@ fn clock_settings(config: &Config, lockstep: LockstepSettings, end: Option<StepI
 }
 
 /// Opens the ports.
-async fn bind(
+async fn bind_server(
     config: &Config,
     handle: &Handle,
     world: &Arc<World>,
@@ -225,7 +225,7 @@ async fn make_steps(
 
 /// Ends the run at the first signal, and the waiting for its database at the next. If the run is over already, the
 /// first does that.
-async fn follow(mut signals: StopSignals, handle: Handle, log: Option<Arc<RecorderStatus>>) {
+async fn quit_at_signal(mut signals: StopSignals, handle: Handle, log: Option<Arc<RecorderStatus>>) {
     if signals.next().await.is_none() {
         return;
     }

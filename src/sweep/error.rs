@@ -1,9 +1,9 @@
 //! Errors of sweeps.
 
-use simpartner_description::{ParameterError, xml::Diagnostics};
+use simpartner_description::xml::Diagnostics;
 use thiserror::Error;
 
-use crate::{config::ConfigError, recorder::RecorderError, run::RunError};
+use crate::{config::ConfigError, recorder::RecorderError};
 
 /// Errors in planning or running a sweep.
 #[derive(Debug, Error)]
@@ -22,16 +22,7 @@ pub enum SweepError {
     /// A setting has a problem.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A parameter of the model has no valid path or value.
-    #[error(transparent)]
-    Parameter(#[from] ParameterError),
-    /// A case cannot start.
-    #[error(transparent)]
-    Run(#[from] RunError),
     /// The database cannot be read or written.
     #[error(transparent)]
     Database(#[from] RecorderError),
-    /// A file cannot be read or written.
-    #[error(transparent)]
-    System(#[from] std::io::Error),
 }

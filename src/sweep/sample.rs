@@ -144,9 +144,9 @@ fn normal_quantile(fraction: f64) -> f64 {
     /// Scale of the logistic distribution that is closest to the normal distribution (Bowling et al. 2009).
     const LOGISTIC_SCALE: f64 = 1.702;
     /// The method triples the number of right digits in each iteration, from one or two.
-    const ITERATIONS: usize = 6;
+    const HALLEY_ITERATIONS: usize = 6;
     let mut x = libm::log(fraction / (1.0 - fraction)) / LOGISTIC_SCALE;
-    for _ in 0..ITERATIONS {
+    for _ in 0..HALLEY_ITERATIONS {
         let density = libm::exp(-0.5 * x * x) / TAU.sqrt();
         let newton = (0.5 * libm::erfc(-x / SQRT_2) - fraction) / density;
         // Halley: the second derivative of the distribution is -x times its density.

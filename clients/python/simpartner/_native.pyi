@@ -90,6 +90,9 @@ class Batch:
     def reset(self, seeds: Sequence[tuple[int, int | None]]) -> None:
         """Resets the simulations of these places, each with its seed; None keeps the seed."""
 
+    def reset_with(self, worlds: Sequence[tuple[int, int | None, Sequence[tuple[str, str]]]]) -> None:
+        """Builds the worlds of these places anew, each with its seed and with values of its model replaced, by their paths."""
+
     def status(self, times: _Floats, diverged: _Flags) -> None:
         """Copies the simulated times in s, and whether the physics has diverged; both of the shape (simulations,)."""
 

@@ -362,7 +362,8 @@ def load(
     - `text`: the text of a world, as if it stood in the file `world`; files that it names are looked for from there.
     - `timestep` in seconds, 0.001 unless given; `seed` of all noise, 0 unless given.
     - `fixed_base`: fixes the root of an imported robot.
-    - `settings`: those of the physics by their names, as `{"physics.engine": "rapier", "dynamics.max_sweeps": 100}`.
+    - `settings`: those of the physics by their names, as `{"physics.engine": "rapier", "dynamics.max_sweeps": 100}`, and
+      values of the model by their paths, as `{"model.surface.friction": 0.4}`.
     - `sensors`, `actuators`: the devices of the arrays of readings and commands, all unless given.
 
     A file with problems raises `ModelError`, whose text has file, line and column of each.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import gymnasium
@@ -55,6 +55,10 @@ class DriveVectorEnv(VectorEnv[Floats, npt.NDArray[np.float32], npt.NDArray[Any]
     environment's seed determines; without it all episodes have that of the simulation's seed, as in `DriveEnv`. An
     environment whose physics diverges is truncated, with reward 0.
 
+    `randomize` has values of the model that vary from episode to episode, by their paths: a range for even distribution, or a
+    function of the environment's generator that returns a number or a text such as "*1.1" for a factor. It takes about a
+    millisecond for each reset, and environments then share less memory.
+
     `seed` of `reset` is a number for the first environment, from which those of the others count up, or a list with one for
     each. `options` are those of `simpartner.load`.
 
@@ -82,6 +86,7 @@ class DriveVectorEnv(VectorEnv[Floats, npt.NDArray[np.float32], npt.NDArray[Any]
         threads: int | None = None,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         new_noise: bool = True,
+        randomize: Mapping[str, tuple[float, float] | Callable[[np.random.Generator], object]] | None = None,
         embedded: bool = True,
         **options: Any,
     ) -> None:
@@ -91,6 +96,9 @@ class DriveVectorEnv(VectorEnv[Floats, npt.NDArray[np.float32], npt.NDArray[Any]
             raise ValueError("embedded: environments of servers are made with vectorization_mode='sync'")
         self.num_envs, self.steps, self.episode, self.reach = num_envs, steps, episode, reach
         self.goal_distance, self.goal_angle, self.new_noise = goal_distance, goal_angle, new_noise
+        self.randomize = dict(randomize or {})
+        self.parameters: list[dict[str, str]] = [{} for _ in range(num_envs)]
+        """The values of the model that each environment has drawn for its episode."""
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.simulation = Simulation(world, **options)
         """The simulation of which all are copies; it makes no steps."""
@@ -295,7 +303,14 @@ class DriveVectorEnv(VectorEnv[Floats, npt.NDArray[np.float32], npt.NDArray[Any]
 
     def _reset_worlds(self, mask: Flags) -> None:
         places = [int(index) for index in np.flatnonzero(mask)]
-        self.batch.reset([(index, self._noise_seed(index)) for index in places])
+        if self.randomize:
+            for index in places:
+                self.parameters[index] = {path: self._draw(path, index) for path in self.randomize}
+            self.batch.reset_with(
+                [(index, self._noise_seed(index), list(self.parameters[index].items())) for index in places]
+            )
+        else:
+            self.batch.reset([(index, self._noise_seed(index)) for index in places])
         self.batch.read_into(self._readings)
         self._frames[mask] = self._start
         self._fresh |= mask
@@ -303,6 +318,11 @@ class DriveVectorEnv(VectorEnv[Floats, npt.NDArray[np.float32], npt.NDArray[Any]
         self._ended &= ~mask
         for index in places:
             self.begin(index, self._readings[index])
+
+    def _draw(self, path: str, index: int) -> str:
+        """The value of a parameter for an episode of an environment."""
+        generator, how = self.np_random[index], self.randomize[path]
+        return str(how(generator) if callable(how) else float(generator.uniform(*how)))
 
     def _noise_seed(self, index: int) -> int | None:
         generator = self._noise[index]

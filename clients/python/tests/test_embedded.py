@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import threading
 import time
 import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rig import FALLING, NATIVE, REPOSITORY, TESTS, launch, needs, needs_native, needs_server, simpartner
+from rig import BINARY, FALLING, NATIVE, REPOSITORY, TESTS, launch, needs, needs_native, needs_server, simpartner
 
 from simpartner import errors
 
@@ -34,6 +35,17 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.sim.reset().step, 0)
         with self.assertRaises(simpartner.WrongStateError):
             self.sim.play()
+
+    @needs_server
+    def test_values_of_the_model_are_those_of_a_run(self) -> None:
+        sim = simpartner.load(NAVIGATION, settings={"model.surface.friction": 0.3, "model.WorkPartner.*.mass": "*1.2"})
+        sim.step(200)
+        changed = ["--model", "surface.friction=0.3", "--model", "WorkPartner.*.mass=*1.2"]
+        fixed = ["run", "--mode", "fast", "--duration", "0.2", "--database", "none", "--world", str(NAVIGATION)]
+        made = subprocess.run([BINARY, *fixed, *changed], capture_output=True, text=True, check=True)
+        self.assertIn(sim.state_hash, made.stdout + made.stderr)
+        with self.assertRaisesRegex(simpartner.SimPartnerError, "did you mean 'friction'"):
+            simpartner.load(NAVIGATION, settings={"model.surface.frction": 0.3})
 
     def test_a_body_falls_as_the_integrator_says(self) -> None:
         self.sim.step(1000)

@@ -148,6 +148,26 @@ class ManyEnvironments(unittest.TestCase):
         with self.assertRaises(ValueError):
             envs.reset(seed=[1, 2])
 
+    def test_values_of_the_model_vary_from_episode_to_episode(self) -> None:
+        def factor(generator: Any) -> str:
+            return f"*{generator.uniform(0.9, 1.1)}"
+
+        envs = make(3, randomize={"surface.friction": (0.2, 1.0), "WorkPartner.*.mass": factor}, threads=2, **SHORT)
+        again = make(3, randomize={"surface.friction": (0.2, 1.0), "WorkPartner.*.mass": factor}, threads=1, **SHORT)
+        seen = []
+        for one in (envs, again):
+            one.reset(seed=5)
+            first = [dict(drawn) for drawn in one.parameters]
+            for _, actions in zip(range(12), actions_of(3), strict=False):
+                one.step(actions)
+            seen.append((first, one.parameters, one.state_hashes()))
+        self.assertEqual(seen[0], seen[1])
+        first, later, _ = seen[0]
+        self.assertEqual(len({drawn["surface.friction"] for drawn in [*first, *later]}), 6)
+        self.assertTrue(all(0.2 <= float(drawn["surface.friction"]) < 1.0 for drawn in first))
+        with self.assertRaisesRegex(simpartner.SimPartnerError, "did you mean 'friction'"):
+            make(1, randomize={"surface.frction": (0.2, 1.0)}).reset(seed=1)
+
     def test_noise_is_new_in_each_episode_or_that_of_the_simulation(self) -> None:
         text = NAVIGATION.read_text(encoding="utf-8").replace(
             "</world>",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
+use simpartner_description::Parameter;
 
 use crate::{Channels, EmbedError, EmbeddedSimulation};
 
@@ -105,6 +106,25 @@ impl Batch {
         }
         let active: Vec<bool> = wanted.iter().map(Option::is_some).collect();
         self.for_each_active(&active, |index, one| one.reset(wanted[index].flatten()))
+    }
+
+    /// Builds the worlds of these places anew, each with its seed and with values of its model replaced. Such a world
+    /// shares less with the others.
+    ///
+    /// # Errors
+    /// A path leads nowhere, a value is refused, or the engine cannot represent a world with it.
+    pub fn reset_with(&mut self, worlds: &[(usize, Option<u64>, Vec<Parameter>)]) -> Result<(), EmbedError> {
+        let mut wanted = vec![None; self.simulations.len()];
+        for (index, seed, parameters) in worlds {
+            if let Some(place) = wanted.get_mut(*index) {
+                *place = Some((*seed, parameters));
+            }
+        }
+        let active: Vec<bool> = wanted.iter().map(Option::is_some).collect();
+        self.for_each_active(&active, |index, one| match wanted[index] {
+            Some((seed, parameters)) => one.reset_with(seed, parameters),
+            None => Ok(()),
+        })
     }
 
     /// Runs `work` on all active simulations, on all threads. Returns the error of the first of them.

@@ -34,11 +34,11 @@ impl Cameras {
         }
     }
 
-    fn scene_of(&mut self, world: &World) -> Result<&Scene, Refusal> {
+    fn scene_of(&mut self, world: &World) -> Result<&mut Scene, Refusal> {
         if self.scene.is_none() {
             self.scene = Some(Scene::new(&world.mechanism).map_err(|error| Refusal::State(error.to_string()))?);
         }
-        self.scene.as_ref().ok_or_else(|| Refusal::State("the world has no scene".into()))
+        self.scene.as_mut().ok_or_else(|| Refusal::State("the world has no scene".into()))
     }
 }
 

@@ -1,10 +1,11 @@
-//! World edits: robots are added, robots and objects are removed, and everything else continues.
+//! World edits: robots are added, robots and objects are removed, values of the model are replaced, and everything else
+//! continues.
 
 use std::sync::Arc;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{
-    World,
+    Parameter, Parameters, World,
     xml::{self, Newcomer, NewcomerFile, PortOffset},
 };
 use simpartner_model::Pose;
@@ -14,7 +15,7 @@ use simpartner_wire::{
     signal::Renumbering,
 };
 
-use crate::{EmbedError, EmbeddedSimulation, cameras::Cameras};
+use crate::{EmbedError, EmbeddedSimulation, Options, cameras::Cameras};
 
 impl EmbeddedSimulation {
     /// Adds a robot. Returns its name. The channels are then all sensors and all actuators.
@@ -51,6 +52,46 @@ impl EmbeddedSimulation {
     pub fn remove(&mut self, name: &str) -> Result<(), EmbedError> {
         let world = xml::remove_entity(self.world(), name)?;
         self.go_on_in(world)
+    }
+
+    /// Replaces values of the model, in addition to those that are replaced already. Everything else continues. The
+    /// channels stay selected.
+    ///
+    /// # Errors
+    /// A path leads nowhere, a value is refused, or the engine cannot continue in an edited world.
+    pub fn set_parameters(&mut self, parameters: &[Parameter]) -> Result<(), EmbedError> {
+        let world = self.world_with(parameters)?;
+        let channels = (self.sensors().clone(), self.actuators().clone());
+        self.go_on_in(world)?;
+        self.select(channels.0, channels.1);
+        Ok(())
+    }
+
+    /// Builds the world anew at step 0, with values of the model replaced, and with this seed or the present one. The
+    /// channels stay selected.
+    ///
+    /// # Errors
+    /// A path leads nowhere, a value is refused, or the engine cannot represent the world with it.
+    pub fn reset_with(&mut self, seed: Option<u64>, parameters: &[Parameter]) -> Result<(), EmbedError> {
+        let world = Arc::new(self.world_with(parameters)?);
+        let options = Options { seed: seed.unwrap_or(self.options.seed), ..self.options.clone() };
+        let mut new = Self::new(world, options)?;
+        new.select(self.sensors().clone(), self.actuators().clone());
+        *self = new;
+        Ok(())
+    }
+
+    /// The values of the model that are replaced.
+    pub fn parameters(&self) -> Parameters {
+        Parameters::of_sources(&self.world().sources)
+    }
+
+    fn world_with(&self, new: &[Parameter]) -> Result<World, EmbedError> {
+        let mut parameters = self.parameters();
+        for parameter in new {
+            parameters.set(parameter.clone()).map_err(|error| Refusal::Parameter(error.to_string()))?;
+        }
+        Ok(xml::with_parameters(self.world(), parameters)?)
     }
 
     /// Names of the robot files that can be spawned.

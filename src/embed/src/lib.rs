@@ -6,13 +6,15 @@
 //! server.
 //!
 //! ```
+//! use simpartner_description::Parameters;
 //! use simpartner_embed::{EmbeddedSimulation, Options, read_world_text};
 //!
 //! // A body falls from 2 m for half a second.
 //! let text = r#"<world name="fall"><gravity y="-10"/><robot name="Ball">
 //!   <body name="b"><mass>1</mass><pose y="2"/><sphere radius="0.1"/></body>
 //!   <sensor type="PositionSensor" name="Place" body="b" port="0"/></robot></world>"#;
-//! let mut simulation = EmbeddedSimulation::new(read_world_text("fall.xml", text)?, Options::default())?;
+//! let world = read_world_text("fall.xml", text, &Parameters::default())?;
+//! let mut simulation = EmbeddedSimulation::new(world, Options::default())?;
 //! simulation.advance(500)?;
 //! let mut readings = [0.0; 3];
 //! simulation.read(&mut readings)?;

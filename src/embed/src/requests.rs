@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use simpartner_description::{Parameter, ParameterError, ParameterPath, ParameterValue};
 use simpartner_model::{DeviceId, RobotId, StepIndex};
 use simpartner_wire::{
     protocol::{
@@ -14,7 +15,7 @@ use crate::{EmbedError, EmbeddedSimulation};
 
 /// The verbs of the control port that an embedded simulation answers.
 const EMBEDDED_VERBS: &str = "STATE, STEP [n], RUNTO seconds, RESET, DEVICES, ROBOTS, TRUTH, SYNC token, FAULT robot/device mode, \
-     PLACE name position=X,Y,Z .., SPAWN file=NAME .., REMOVE name or SPAWNABLES";
+     PLACE name position=X,Y,Z .., SPAWN file=NAME .., REMOVE name, SPAWNABLES or PARAM [path value]";
 
 impl EmbeddedSimulation {
     /// Answers a request for the control port. Requests for a clock, such as `PLAY`, are refused.
@@ -85,12 +86,9 @@ impl EmbeddedSimulation {
                 out.push_str("OK\n");
                 return Ok(());
             }
-            ControlRequest::Spawnables => {
-                let files = self.spawnables();
-                files.iter().for_each(|file| out.push_str(&format!("SPAWNABLE file={file}\n")));
-                out.push_str(&format!("OK {}\n", files.len()));
-                return Ok(());
-            }
+            ControlRequest::SetParameter { path, value } => return self.set_parameter(&path, &value, out),
+            ControlRequest::Parameters => return self.list_parameters(out),
+            ControlRequest::Spawnables => return self.list_spawnables(out),
             ControlRequest::Help => {
                 out.push_str(&format!("OK {EMBEDDED_VERBS}\n"));
                 return Ok(());
@@ -143,6 +141,27 @@ impl EmbeddedSimulation {
         Ok(())
     }
 
+    fn list_spawnables(&self, out: &mut String) -> Result<(), Refusal> {
+        let files = self.spawnables();
+        files.iter().for_each(|file| out.push_str(&format!("SPAWNABLE file={file}\n")));
+        out.push_str(&format!("OK {}\n", files.len()));
+        Ok(())
+    }
+
+    fn list_parameters(&self, out: &mut String) -> Result<(), Refusal> {
+        let parameters = self.parameters();
+        parameters.iter().for_each(|parameter| out.push_str(&format!("PARAM {parameter}\n")));
+        out.push_str(&format!("OK {}\n", parameters.iter().count()));
+        Ok(())
+    }
+
+    fn set_parameter(&mut self, path: &str, value: &str, out: &mut String) -> Result<(), Refusal> {
+        let parameter = parameter_of(path, value).map_err(|error| Refusal::Parameter(error.to_string()))?;
+        self.set_parameters(&[parameter]).map_err(refusal_of)?;
+        out.push_str("OK\n");
+        Ok(())
+    }
+
     fn set_fault(&mut self, device: &str, fault: Fault, text: String, out: &mut String) -> Result<(), Refusal> {
         let layout = Arc::clone(self.layout());
         let device = protocol::faulty_device(&layout, device)?;
@@ -176,6 +195,10 @@ impl EmbeddedSimulation {
         out.push_str("OK\n");
         Ok(())
     }
+}
+
+fn parameter_of(path: &str, value: &str) -> Result<Parameter, ParameterError> {
+    Ok(Parameter { path: ParameterPath::parse(path)?, value: ParameterValue::parse(value)? })
 }
 
 /// True for a request after which a server sends samples by itself, or waits for a member of the lockstep.

@@ -3,7 +3,7 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use simpartner_description::{
-    World,
+    Parameters, World,
     xml::{self, Diagnostic, Diagnostics, Document},
 };
 use simpartner_dynamics::Settings;
@@ -34,21 +34,23 @@ impl Default for Options {
 }
 
 /// Reads a world, or a robot on level ground: ours, URDF, MJCF or SDF. With `fixed_base` the root of an imported robot
-/// is fixed.
+/// is fixed. `parameters` replace values of the files.
 ///
 /// # Errors
 /// All problems of the file and of those it names.
-pub fn read_world(path: &Path, fixed_base: bool) -> Result<Arc<World>, EmbedError> {
-    Ok(Arc::new(xml::read_world_or_robot(path, fixed_base)?))
+pub fn read_world(path: &Path, fixed_base: bool, parameters: &Parameters) -> Result<Arc<World>, EmbedError> {
+    Ok(Arc::new(xml::read_world_or_robot(path, fixed_base, parameters)?))
 }
 
 /// Reads the text of a world, as if it stood in a file of this path; files that it names are looked for from there.
+/// `parameters` replace values of the text and of these files.
 ///
 /// # Errors
 /// All problems of the text and of the files it names, or the text is no world.
-pub fn read_world_text(path: &str, text: &str) -> Result<Arc<World>, EmbedError> {
+pub fn read_world_text(path: &str, text: &str, parameters: &Parameters) -> Result<Arc<World>, EmbedError> {
     match xml::read_text(path, text)? {
-        Document::World(world) => Ok(Arc::new(world)),
+        Document::World(world) if parameters.is_empty() => Ok(Arc::new(world)),
+        Document::World(world) => Ok(Arc::new(xml::with_parameters(&world, parameters.clone())?)),
         _ => Err(Diagnostics::from(Diagnostic::at(path, text, 0, "expected a <world>")).into()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use simpartner_description::World;
+use simpartner_description::{Parameter, Parameters, World};
 use simpartner_embed::{Batch, Channels, EmbedError, EmbeddedSimulation, Options, read_world, read_world_text};
 use simpartner_model::DeviceId;
 use simpartner_simulation::sim::Simulation;
@@ -33,7 +33,7 @@ const CART: &str = r#"<world name="carts">
 </world>"#;
 
 fn cart() -> Arc<World> {
-    read_world_text("cart.xml", CART).unwrap_or_else(|error| panic!("{error}"))
+    read_world_text("cart.xml", CART, &Parameters::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn embedded() -> EmbeddedSimulation {
@@ -254,7 +254,7 @@ fn a_batch_has_the_bits_of_its_worlds_alone_on_any_number_of_threads() {
 /// Shapes and terrain are shared; what moves is not.
 #[test]
 fn siblings_on_shared_terrain_have_the_bits_of_a_fresh_start() {
-    let world = read_world(Path::new("worlds/terrain.xml"), false).expect("it is built in");
+    let world = read_world(Path::new("worlds/terrain.xml"), false, &Parameters::default()).expect("it is built in");
     let new = || EmbeddedSimulation::new(Arc::clone(&world), Options::default()).expect("the engine knows all of it");
     let run = |simulation: &mut EmbeddedSimulation| {
         let mut commands = vec![0.0; simulation.actuators().width()];
@@ -290,13 +290,40 @@ fn errors_of_a_batch_name_the_world() {
 
 #[test]
 fn files_are_read_as_a_server_reads_them() {
-    let error = read_world(Path::new("no such file.xml"), false).expect_err("there is none");
+    let error = read_world(Path::new("no such file.xml"), false, &Parameters::default()).expect_err("there is none");
     assert!(error.to_string().starts_with("no such file.xml:1:1: "), "{error}");
-    let error =
-        read_world_text("w.xml", "<world name='w'>\n  <wall/>\n</world>").expect_err("there is no such element");
+    let error = read_world_text("w.xml", "<world name='w'>\n  <wall/>\n</world>", &Parameters::default())
+        .expect_err("there is no such element");
     assert!(error.to_string().starts_with("w.xml:2:3: "), "{error}");
     let robot = r#"<robot name="r"><body name="b"><mass>1</mass><sphere radius="1"/></body></robot>"#;
-    let error = read_world_text("r.xml", robot).expect_err("it is no world");
+    let error = read_world_text("r.xml", robot, &Parameters::default()).expect_err("it is no world");
     assert!(error.to_string().contains("expected a <world>"), "{error}");
-    assert!(read_world(Path::new("worlds/flat.xml"), false).is_ok(), "it is built in");
+    assert!(read_world(Path::new("worlds/flat.xml"), false, &Parameters::default()).is_ok(), "it is built in");
+}
+
+/// A value that is replaced at the start, in a request, and for an episode: the same world, and the rest continues.
+#[test]
+fn values_of_the_model_are_replaced() {
+    let parameter = |text: &str| Parameter::parse(text).expect("it is written right");
+    let given: Parameters = [parameter("surface.friction=0.1")].into_iter().collect();
+    let slippery = read_world_text("cart.xml", CART, &given).unwrap_or_else(|error| panic!("{error}"));
+    let friction = |simulation: &EmbeddedSimulation| simulation.world().mechanism.grounds[0].material().friction;
+    let mut from_start = EmbeddedSimulation::new(slippery, Options::default()).expect("the engine takes it");
+    let world = read_world_text("cart.xml", CART, &Parameters::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut changed = EmbeddedSimulation::new(world, Options::default()).expect("the engine takes it");
+    assert_eq!(changed.ask("PARAM surface.friction 0.1"), "OK\n");
+    assert_eq!(changed.ask("PARAM"), "PARAM surface.friction=0.1\nOK 1\n");
+    assert_eq!((friction(&from_start), friction(&changed)), (0.1, 0.1));
+    for simulation in [&mut from_start, &mut changed] {
+        simulation.advance(50).expect("it makes steps");
+    }
+    assert_eq!(from_start.state_hash(), changed.state_hash());
+    let refused = changed.ask("PARAM surface.frict 1");
+    assert!(refused.starts_with("ERR 8 ") && refused.contains("did you mean 'friction'?"), "{refused}");
+    let mut batch = Batch::new(&changed, 3, 2).expect("there are threads");
+    batch.reset_with(&[(1, Some(5), vec![parameter("Cart.*.mass=*2")])]).expect("it is a value");
+    let masses: Vec<f64> = batch.simulations().iter().map(|one| one.world().mechanism.bodies[0].mass).collect();
+    assert_eq!(masses, [5.0, 10.0, 5.0]);
+    let error = batch.reset_with(&[(2, None, vec![parameter("Crt.Trunk.mass=1")])]).expect_err("there is no Crt");
+    assert!(error.to_string().contains("world 2: ") && error.to_string().contains("'Cart'"), "{error}");
 }

@@ -42,6 +42,9 @@ pub use write::{
     WorldRegistry, import, keep_grasp,
 };
 
+/// Filter of messages of the libraries below: notices of a database server are not messages of this program.
+pub const LOG_FILTER: &str = "sqlx=warn";
+
 /// Types of queries of a log, and of their results.
 pub mod inquiry {
     pub use super::{

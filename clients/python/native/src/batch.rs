@@ -4,10 +4,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
 use pyo3::{prelude::*, types::PyBytes};
+use simpartner_description::{Parameter, ParameterPath, ParameterValue};
 use simpartner_embed::{self as embed, EmbedError};
 use simpartner_wire::protocol::Refusal;
 
 use crate::{error::exception_of, simulation::Simulation, slices::Pace};
+
+/// Place of a world that begins anew, its seed, and values of its model by their paths.
+type Episode = (usize, Option<u64>, Vec<(String, String)>);
 
 /// Simulations of one world, stepped on several threads.
 #[pyclass(frozen, module = "simpartner._native")]
@@ -95,6 +99,21 @@ impl Batch {
 
     fn reset(&self, py: Python<'_>, seeds: Vec<(usize, Option<u64>)>) -> PyResult<()> {
         self.with_inner(py, |batch| batch.reset(&seeds))
+    }
+
+    fn reset_with(&self, py: Python<'_>, worlds: Vec<Episode>) -> PyResult<()> {
+        self.with_inner(py, |batch| {
+            let mut changed = Vec::new();
+            for (index, seed, given) in worlds {
+                let parameters = given.iter().map(|(path, value)| {
+                    let parsed = ParameterPath::parse(path)
+                        .and_then(|path| Ok(Parameter { path, value: ParameterValue::parse(value)? }));
+                    parsed.map_err(|error| Refusal::Parameter(error.to_string()))
+                });
+                changed.push((index, seed, parameters.collect::<Result<_, _>>()?));
+            }
+            batch.reset_with(&changed)
+        })
     }
 
     fn status(

@@ -50,12 +50,12 @@ impl Simulation {
     #[new]
     #[pyo3(signature = (path, text, settings))]
     fn py_new(py: Python<'_>, path: PathBuf, text: Option<String>, settings: Vec<(String, String)>) -> PyResult<Self> {
-        let (options, fixed_base) =
+        let (options, fixed_base, parameters) =
             read_settings(&settings).map_err(|error| exception_named(py, "SettingError", error.trim_end()))?;
         let built = py.detach(|| {
             let world = match text {
-                Some(text) => read_world_text(&path.to_string_lossy(), &text)?,
-                None => read_world(&path, fixed_base)?,
+                Some(text) => read_world_text(&path.to_string_lossy(), &text, &parameters)?,
+                None => read_world(&path, fixed_base, &parameters)?,
             };
             EmbeddedSimulation::new(world, options)
         });

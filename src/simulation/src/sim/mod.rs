@@ -11,19 +11,20 @@ mod runs;
 mod schedule;
 mod sequence;
 mod snapshot;
+mod unsupported;
 mod warnings;
 
 use std::{fmt, sync::Arc};
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_description::{Actuator, DeviceSpec, Law, Mount, Sensor, World};
+use simpartner_description::World;
 use simpartner_dynamics::{BuildError, ContactPoint, Engine, EngineIdentity, Rut, RutChanges, RutTile, Settings};
 use simpartner_model::{BodyId, DeviceId, JointId, Pose, RutDepths, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
     signal::{
-        Action, ActuatorState, AppliedCommand, BodyInfo, BodyPlacement, Command, Contact, DeviceKind, Event, EventKind,
-        Layout, StepRecord, Target,
+        Action, ActuatorState, AppliedCommand, BodyInfo, BodyPlacement, Command, Contact, Event, EventKind, Layout,
+        StepRecord, Target,
     },
 };
 use thiserror::Error;
@@ -134,7 +135,7 @@ impl Simulation {
             .with_bodies(bodies.collect())
             .with_seed(seed);
         let layout = Arc::new(layout);
-        refuse_unsupported_devices(&world, &mut *engine)?;
+        unsupported::refuse_unsupported_devices(&world, &mut *engine)?;
         let mut simulation = Self {
             engine,
             balance: Balance::new(&world.mechanism, timestep),
@@ -466,42 +467,4 @@ pub fn contact_of(point: &ContactPoint, moves: impl Fn(BodyId) -> bool) -> Optio
         force: single(sign * point.wrench.force),
         gap: point.gap as f32,
     })
-}
-
-/// Refuses sensors of quantities that the engine does not compute, whose readings would be meaningless zeros, and
-/// actuators that it cannot drive.
-fn refuse_unsupported_devices(world: &World, engine: &mut dyn Engine) -> Result<(), BuildError> {
-    for device in &world.devices {
-        if let DeviceSpec::Sensor(Sensor { mount: Mount::Joint(joint), kind: DeviceKind::ForceTorqueSensor, .. }) =
-            device.spec
-            && engine.joint(joint).load.is_none()
-        {
-            let (kind, name, engine) = (device.spec.kind(), &device.name, engine.identity().name);
-            let what = format!(
-                "the engine '{engine}' does not tell what a joint transmits, so {kind} '{name}' has nothing to read; use \
-                 physics.engine = \"dynamics\""
-            );
-            return Err(BuildError { place: device.source.clone(), what });
-        }
-        if let DeviceSpec::Actuator(Actuator { mount: Mount::Body { body, .. }, law: Law::Surface(velocity), .. }) =
-            device.spec
-            && !engine.set_surface_velocity(body, velocity)
-        {
-            let (name, engine) = (&device.name, engine.identity().name);
-            let what = format!(
-                "the engine '{engine}' has no surfaces that move, so '{name}' has nothing to drive; use physics.engine = \"dynamics\""
-            );
-            return Err(BuildError { place: device.source.clone(), what });
-        }
-        if let DeviceSpec::Actuator(Actuator { mount: Mount::Joint(joint), .. }) = device.spec
-            && world.mechanism.joint(joint).free_coordinates().any(|(axis, _)| !engine.supports_motor(joint, axis))
-        {
-            let (kind, name, engine) = (world.mechanism.joint(joint).kind.name(), &device.name, engine.identity().name);
-            let what = format!(
-                "the engine '{engine}' has no motors of {kind} joints, so '{name}' has nothing to drive; use physics.engine = \"dynamics\""
-            );
-            return Err(BuildError { place: device.source.clone(), what });
-        }
-    }
-    Ok(())
 }
