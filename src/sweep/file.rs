@@ -6,12 +6,7 @@ use serde::Deserialize;
 use simpartner_wire::near::did_you_mean;
 use toml::Value as Toml;
 
-use super::{
-    error::SweepError,
-    field::Limit,
-    measure::Measure,
-    sample::{SOBOL_AXES, SOBOL_POINTS},
-};
+use super::{error::SweepError, field::Limit, measure::Measure};
 
 /// Largest number of cases: the plan stores the parameters of each.
 const MAX_CASES: u64 = 1_000_000;
@@ -21,6 +16,9 @@ const MAX_SECONDS: f64 = 2_678_400.0;
 const DEFAULT_TIMEOUT_S: f64 = 600.0;
 /// Largest number of axes.
 const MAX_AXES: usize = 200;
+/// Largest number of axes of a Sobol sequence, and of its points, in the crate that has it.
+const SOBOL_AXES: usize = 256;
+const SOBOL_POINTS: u64 = 1 << 16;
 /// Prefix of an axis or a value that is a setting.
 pub(super) const SETTINGS_PREFIX: &str = "settings.";
 /// Axes that choose a file.

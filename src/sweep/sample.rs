@@ -6,10 +6,6 @@ use simpartner_model::random::Stream;
 
 use super::file::{Axis, Sampling, Values};
 
-/// Largest number of axes of a Sobol sequence, and of its points.
-pub(super) const SOBOL_AXES: usize = 256;
-pub(super) const SOBOL_POINTS: u64 = 1 << 16;
-
 /// Draws the values of all cases of a sweep.
 #[derive(Debug, Clone)]
 pub(super) struct Sampler {

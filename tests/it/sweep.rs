@@ -102,13 +102,8 @@ fn a_case_is_the_run_that_its_command_makes() {
         command.trim().replace("'world.xml'", &world).replace('\'', "").split(' ').map(str::to_owned).collect();
     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).chain(["--database", "none"]).collect();
     let made = output(&words);
-    let hash = output(&[
-        "query",
-        "--database",
-        &database,
-        "--all-runs",
-        "SELECT stateHash FROM sweepCase WHERE caseNumber = 7",
-    ]);
+    let hash =
+        output(&["query", "last", "--database", &database, "SELECT stateHash FROM sweepCase WHERE caseNumber = 7"]);
     assert!(
         text(&hash.stdout).contains(&summary(&made, "state")),
         "{command}{}{}",

@@ -1,26 +1,21 @@
 //! `simpartner sweep`: plans and runs sweeps, and shows their results.
 
+mod planned;
 mod results;
 mod run;
 mod submit;
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use serde_json::json;
 use simpartner_terminal::output::line;
-use simpartner_wire::near::did_you_mean;
 
+use self::planned::{FileArguments, find_sweep, store_plan};
 use super::{
-    arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
     format::ReportArguments,
     logged::LogArguments,
 };
-use crate::{
-    recorder::{Database, NewSweep, StoredSweep, SweepStore},
-    sweep::Sweep,
-};
+use crate::recorder::{Database, NewSweep, SweepStore};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SweepVerb {
@@ -40,20 +35,6 @@ pub(super) enum SweepVerb {
     Merge(MergeArguments),
     /// Submit the cases to an engine that distributes them: Slurm or HyperQueue.
     Submit(submit::SubmitArguments),
-}
-
-/// A sweep file and its database.
-#[derive(Debug, Args)]
-pub(super) struct FileArguments {
-    /// Sweep file
-    #[arg(value_name = "FILE")]
-    pub(super) file: PathBuf,
-    /// Database of the results: sqlite:FILE, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE [default: the
-    /// setting log.database]
-    #[arg(long, value_name = "URL")]
-    pub(super) database: Option<String>,
-    #[command(flatten)]
-    configuration: ConfigurationArguments,
 }
 
 #[derive(Debug, Args)]
@@ -117,27 +98,6 @@ pub(super) fn sweep_verb(verb: &SweepVerb) -> Result<ExitStatus, CliError> {
     }
 }
 
-impl FileArguments {
-    pub(super) fn read_sweep(&self) -> Result<Sweep, CliError> {
-        Sweep::read(&self.file, |overrides| self.configuration.config(overrides))
-    }
-
-    /// The database of the results.
-    pub(super) fn results_database(&self, sweep: &Sweep) -> Result<Database, CliError> {
-        match (&self.database, sweep.database()) {
-            (Some(url), _) => Ok(Database::parse(url)?),
-            (None, Some(database)) => Ok(database.clone()),
-            (None, None) => Err(CliError::Usage("log.enabled is false; name a database with --database".into())),
-        }
-    }
-}
-
-/// Stores the plan of a sweep, unless it is there.
-fn store_plan(store: &mut SweepStore, sweep: &Sweep) -> Result<StoredSweep, CliError> {
-    let new = NewSweep { name: sweep.name(), hash: sweep.hash(), cases: sweep.cases(), plan: sweep.text() };
-    Ok(store.plan(&new, |case| sweep.parameters(case))?)
-}
-
 fn plan_sweep(arguments: &PlanArguments) -> Result<ExitStatus, CliError> {
     let sweep = arguments.file.read_sweep()?;
     let database = arguments.file.results_database(&sweep)?;
@@ -187,17 +147,6 @@ fn print_status(arguments: &StatusArguments) -> Result<ExitStatus, CliError> {
         line(format_args!("the database has no sweep; `simpartner sweep run FILE` makes one"));
     }
     Ok(ExitStatus::Success)
-}
-
-/// The sweep of a number, or the newest one of a name.
-fn find_sweep(store: &mut SweepStore, wanted: &str) -> Result<StoredSweep, CliError> {
-    let sweeps = store.sweeps()?;
-    let is_meant = |sweep: &&StoredSweep| sweep.name == wanted || wanted.parse() == Ok(sweep.id);
-    if let Some(sweep) = sweeps.iter().rev().find(is_meant) {
-        return Ok(sweep.clone());
-    }
-    let near = did_you_mean(wanted, sweeps.iter().map(|sweep| sweep.name.as_str()));
-    Err(CliError::Input(format!("there is no sweep '{wanted}'{near}; `simpartner sweep status` lists all")))
 }
 
 fn forget_failed(arguments: &RetryArguments) -> Result<ExitStatus, CliError> {

@@ -8,7 +8,7 @@ use simpartner_plot::Document;
 use simpartner_terminal::output::{line, print};
 use simpartner_wire::near::did_you_mean;
 
-use super::find_sweep;
+use super::planned::find_sweep;
 use crate::{
     cli::{
         exit::{CliError, ExitStatus},

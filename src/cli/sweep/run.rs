@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use simpartner_terminal::output::{line, note};
 
-use super::{FileArguments, store_plan};
+use super::planned::{FileArguments, store_plan};
 use crate::{
     cli::{
         exit::{CliError, ExitStatus},

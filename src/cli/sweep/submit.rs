@@ -8,7 +8,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use simpartner_terminal::output::{line, print};
 
-use super::{FileArguments, store_plan};
+use super::planned::{FileArguments, store_plan};
 use crate::{
     cli::exit::{CliError, ExitStatus},
     recorder::{Database, SweepStore},

@@ -23,19 +23,19 @@ pub trait Engine: Send {
     /// Name, version and features, for the log: only the same ones repeat a run bit for bit.
     fn identity(&self) -> EngineIdentity;
 
-    /// Builds another engine at step 0 of the same model. Both share what never changes, such as terrain and hulls. It
-    /// is equal to one that [`build`](crate::build) builds, bit for bit. `mechanism` and `settings` are those of this
-    /// engine.
+    /// Builds another engine at step 0 of the same model, which shares what never changes, such as terrain and hulls;
+    /// `None` if this kind of engine shares nothing. `mechanism` and `settings` are those of this engine. Use
+    /// [`build_again`](crate::build_again), which builds one in any case.
     ///
     /// # Errors
     /// As those of [`build`](crate::build).
-    fn build_again(
+    fn build_sharing(
         &self,
-        mechanism: &Mechanism,
-        timestep: Timestep,
-        settings: &Settings,
-    ) -> Result<Box<dyn Engine>, BuildError> {
-        crate::build(mechanism, timestep, settings)
+        _mechanism: &Mechanism,
+        _timestep: Timestep,
+        _settings: &Settings,
+    ) -> Result<Option<Box<dyn Engine>>, BuildError> {
+        Ok(None)
     }
 
     /// Advances the world by one timestep. [`step_events`](Engine::step_events) lists its exceptional

@@ -72,6 +72,24 @@ use parry3d_f64 as parry;
 use simpartner_model::{Mechanism, Timestep};
 pub use simpartner_model::{RUT_CELL, RUT_TILE, RutDepths};
 
+/// Builds another engine at step 0 of the model of `engine`, equal to one that [`build`] builds, bit for bit. Where the
+/// engine supports it, both share what never changes, such as terrain and hulls. `mechanism` and `settings` are those
+/// of `engine`.
+///
+/// # Errors
+/// As those of [`build`].
+pub fn build_again(
+    engine: &dyn Engine,
+    mechanism: &Mechanism,
+    timestep: Timestep,
+    settings: &Settings,
+) -> Result<Box<dyn Engine>, BuildError> {
+    match engine.build_sharing(mechanism, timestep, settings)? {
+        Some(engine) => Ok(engine),
+        None => build(mechanism, timestep, settings),
+    }
+}
+
 /// Builds the engine selected by `settings`, at step 0 of the world.
 ///
 /// # Errors

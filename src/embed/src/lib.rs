@@ -27,6 +27,7 @@ mod cameras;
 mod channels;
 mod edit;
 mod error;
+mod images;
 mod requests;
 mod simulation;
 

@@ -236,7 +236,7 @@ pub(super) fn read_root_in(
         GRASP_TASK => grasp_task::read(&reading, &root).map(|task| Document::GraspTask(Box::new(task))),
         _ => Some(Document::World(world::read(&reading, &root))),
     };
-    session.parameters.report_unused(&reading);
+    session.report_parameters();
     let problems = session.problems.take();
     match document {
         Some(mut document) if problems.is_empty() => {

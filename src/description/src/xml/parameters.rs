@@ -11,7 +11,6 @@ use simpartner_wire::near::did_you_mean;
 
 use super::{
     node::Node,
-    reading::Reading,
     schema::{Content, Element, Kind, Occurs, Presence, ROBOT, WORLD},
 };
 use crate::{
@@ -119,15 +118,17 @@ impl AppliedParameters {
         value
     }
 
-    /// Reports each parameter that replaced nothing, or whose value was refused.
-    pub(super) fn report_unused(&self, reading: &Reading) {
+    /// Problems of the parameters that replaced nothing, or whose value was refused.
+    pub(super) fn take_problems(&self) -> Vec<Diagnostic> {
+        let mut problems = Vec::new();
         for applied in &self.all {
             let failure = applied.failure.take();
             if let Some((_, what)) = failure.filter(|(depth, _)| applied.replaced.get() == 0 || *depth == REFUSED_DEPTH)
             {
-                reading.push(Diagnostic::outside_files(&format!("parameter {}", applied.parameter), what));
+                problems.push(Diagnostic::outside_files(&format!("parameter {}", applied.parameter), what));
             }
         }
+        problems
     }
 }
 

@@ -48,7 +48,7 @@ pub fn read_world_or_robot(path: &Path, fixed_base: bool, parameters: &Parameter
     let draft = robot::read(&reading, &root, None);
     let alone = draft.as_ref().map(|draft| place_alone(&reading, &root, draft));
     let (Some(draft), Some(alone), true) = (draft, alone, reading.is_sound()) else {
-        session.parameters.report_unused(&reading);
+        session.report_parameters();
         return Err(session.problems.take());
     };
     let (world_path, world_text) = world_of(&located, &alone, fixed_base);
@@ -60,7 +60,7 @@ pub fn read_world_or_robot(path: &Path, fixed_base: bool, parameters: &Parameter
 
 fn finish_reading(reading: &Reading, mut world: World) -> Result<World, Diagnostics> {
     let session = reading.session;
-    session.parameters.report_unused(reading);
+    session.report_parameters();
     let problems = session.problems.take();
     if !problems.is_empty() {
         return Err(problems);

@@ -113,6 +113,12 @@ impl Session {
         Self { parameters: AppliedParameters::of_parameters(parameters), ..Self::default() }
     }
 
+    /// Adds the problems of the parameters, when everything has been read.
+    pub(super) fn report_parameters(&self) {
+        let mut problems = self.problems.borrow_mut();
+        self.parameters.take_problems().into_iter().for_each(|problem| problems.push(problem));
+    }
+
     /// Counts another file of this size; the error names the exceeded limit.
     pub(super) fn add_file(&self, bytes: usize) -> Result<(), String> {
         self.count(&self.bytes, bytes, MAX_ALL_FILES)

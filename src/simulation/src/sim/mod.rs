@@ -168,7 +168,7 @@ impl Simulation {
     /// When the engine cannot represent something in the world, although it could before.
     pub fn sibling(&self) -> Result<Self, BuildError> {
         let (world, settings) = (Arc::clone(&self.world), self.settings.clone());
-        let engine = self.engine.build_again(&world.mechanism, self.timestep, &settings)?;
+        let engine = simpartner_dynamics::build_again(&*self.engine, &world.mechanism, self.timestep, &settings)?;
         let sibling = Self::with_engine(world, self.timestep, settings, self.seed, engine)?;
         Ok(Self { layout: Arc::clone(&self.layout), ..sibling })
     }

@@ -20,7 +20,8 @@ impl Simulation {
     /// # Errors
     /// When the engine cannot represent something in the world, although it could before.
     pub fn reset(&mut self) -> Result<Option<Box<StepRecord>>, BuildError> {
-        self.engine = self.engine.build_again(&self.world.mechanism, self.timestep, &self.settings)?;
+        self.engine =
+            simpartner_dynamics::build_again(&*self.engine, &self.world.mechanism, self.timestep, &self.settings)?;
         let remainder = self.end_run();
         self.step = StepIndex(0);
         self.epoch += 1;

@@ -96,13 +96,13 @@ impl Engine for Dynamics {
         EngineIdentity { name: "dynamics", version: env!("CARGO_PKG_VERSION"), features }
     }
 
-    fn build_again(
+    fn build_sharing(
         &self,
         mechanism: &Mechanism,
         timestep: Timestep,
         settings: &Settings,
-    ) -> Result<Box<dyn Engine>, BuildError> {
-        Ok(Box::new(Self::build(mechanism, timestep, settings, Some(&self.model.shared))?))
+    ) -> Result<Option<Box<dyn Engine>>, BuildError> {
+        Ok(Some(Box::new(Self::build(mechanism, timestep, settings, Some(&self.model.shared))?)))
     }
 
     fn step(&mut self) {
