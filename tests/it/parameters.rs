@@ -1,11 +1,12 @@
 //! Parameters of a model: values of its files that a run replaces, at the start and while it runs.
 
+use bevy_math::DVec3;
 use simpartner_description::{
     Parameter, Parameters, World,
-    xml::{self, Document},
+    xml::{self, Document, Newcomer, NewcomerFile, PortOffset},
 };
 use simpartner_dynamics::EngineKind;
-use simpartner_model::{Axis, Soil};
+use simpartner_model::{Axis, Pose, Soil};
 
 use crate::{
     cli::{Running, Scratch, output, text},
@@ -255,4 +256,26 @@ fn parameters_change_while_a_run_is_paused() {
     ]);
     let events = text(&events.stdout);
     assert!(events.contains("surface.friction") && events.contains("*2"), "{events}");
+}
+
+/// Robots come to a world with parameters, and parameters go with the robot that they name.
+#[test]
+fn parameters_stay_when_robots_come_and_go() {
+    let text = "<world name='w'><surface/><robot file='workpartner1.xml' name='A'/></world>";
+    let slippery = changed(&world(text), &["surface.friction=0.1", "A.Wheel1.mass=4"]).unwrap();
+    let newcomer = Newcomer {
+        name: Some("B"),
+        may_rename: false,
+        file: NewcomerFile::Named("workpartner1.xml"),
+        pose: Pose { translation: DVec3::new(9.0, 0.0, 0.0), ..Pose::IDENTITY },
+        fixed_base: false,
+        port_offset: PortOffset::Free,
+    };
+    let both = xml::add_robot(&slippery, &newcomer, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!((friction(&both, 0), mass(&both, "Wheel1"), both.mechanism.robots.len()), (0.1, 4.0, 2));
+    let one = xml::remove_entity(&both, "A").unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!((friction(&one, 0), mass(&one, "Wheel1")), (0.1, mass(&world(text), "Wheel1")));
+    let left: Vec<String> = Parameters::of_sources(&one.sources).iter().map(Parameter::to_string).collect();
+    assert_eq!(left, ["surface.friction=0.1"]);
+    assert_eq!(friction(&xml::read_kept(&one.sources).unwrap(), 0), 0.1);
 }

@@ -12,7 +12,7 @@ use simpartner_wire::near::did_you_mean;
 
 use super::{
     built_in::BUILT_IN,
-    document::{Document, Expected, read_root, read_root_in},
+    document::{Document, Expected, read_root_in},
     files::{Files, Renewed},
     move_robot::tag_end,
     schema::{ROBOT, WORLD},
@@ -97,7 +97,8 @@ pub fn add_robot(world: &World, newcomer: &Newcomer<'_>, taken: &[u16]) -> Resul
     let files = Files::Renewed(&renewed);
     let element = |name: &str, offset: i64| element(newcomer, &file, name, offset);
     let probe = format!("<world name=\"{PROBE_NAME}\">{}</world>", element(PROBE_NAME, 0));
-    let alone = read_world(&own.path, &probe, files)?;
+    // The parameters are those of the world, not of the robot alone.
+    let alone = read_world_in(&Session::default(), &own.path, &probe, files)?;
     let model = alone.mechanism.robots.first().map_or(PROBE_NAME, |robot| robot.model.as_str());
     let wanted = newcomer.name.unwrap_or(model);
     let name = if newcomer.may_rename { free_name(world, wanted) } else { wanted.to_owned() };
@@ -139,7 +140,8 @@ pub fn remove_entity(world: &World, name: &str) -> Result<World, Diagnostics> {
     };
     let text = [&own.text()[..node.offset], &own.text()[node.end..]].concat();
     let renewed = Renewed { kept: &world.sources, new: None, folder: None };
-    read_world(&own.path, &text, Files::Renewed(&renewed))
+    let session = Session::with_remaining_parameters(Parameters::of_sources(&world.sources));
+    read_world_in(&session, &own.path, &text, Files::Renewed(&renewed))
 }
 
 /// Reads the world again with other parameters, which replace those with which it was read.
@@ -261,7 +263,11 @@ fn element(newcomer: &Newcomer<'_>, file: &str, name: &str, port_offset: i64) ->
 }
 
 fn read_world(path: &str, text: &str, files: Files<'_>) -> Result<World, Diagnostics> {
-    match read_root(path, text, files, Expected::World)? {
+    read_world_in(&Session::with_parameters(Parameters::of_sources(files.kept())), path, text, files)
+}
+
+fn read_world_in(session: &Session, path: &str, text: &str, files: Files<'_>) -> Result<World, Diagnostics> {
+    match read_root_in(session, path, text, files, Expected::World)? {
         Document::World(world) => Ok(world),
         _ => unreachable!("a world was asked for"),
     }

@@ -32,7 +32,8 @@ const MAX_LISTED: usize = 12;
 #[derive(Debug, Default)]
 pub(super) struct AppliedParameters {
     all: Vec<Applied>,
-    given: Parameters,
+    /// True if a parameter may lead nowhere: then it is dropped.
+    may_lead_nowhere: bool,
 }
 
 #[derive(Debug)]
@@ -51,12 +52,18 @@ impl AppliedParameters {
             replaced: Cell::new(0),
             failure: RefCell::default(),
         };
-        Self { all: given.iter().map(unused).collect(), given }
+        Self { all: given.iter().map(unused).collect(), may_lead_nowhere: false }
     }
 
-    /// The parameters as they were given.
-    pub(super) fn as_given(&self) -> &Parameters {
-        &self.given
+    /// The same for a world from which something was removed: parameters that lead nowhere are dropped.
+    pub(super) fn of_remaining(given: Parameters) -> Self {
+        Self { may_lead_nowhere: true, ..Self::of_parameters(given) }
+    }
+
+    /// The parameters that have replaced a value.
+    pub(super) fn effective_parameters(&self) -> Parameters {
+        let used = self.all.iter().filter(|applied| applied.replaced.get() > 0);
+        used.map(|applied| applied.parameter.clone()).collect()
     }
 
     /// True if a parameter begins with this robot.
@@ -123,8 +130,9 @@ impl AppliedParameters {
         let mut problems = Vec::new();
         for applied in &self.all {
             let failure = applied.failure.take();
-            if let Some((_, what)) = failure.filter(|(depth, _)| applied.replaced.get() == 0 || *depth == REFUSED_DEPTH)
-            {
+            let is_problem =
+                |depth: usize| depth == REFUSED_DEPTH || (applied.replaced.get() == 0 && !self.may_lead_nowhere);
+            if let Some((_, what)) = failure.filter(|(depth, _)| is_problem(*depth)) {
                 problems.push(Diagnostic::outside_files(&format!("parameter {}", applied.parameter), what));
             }
         }

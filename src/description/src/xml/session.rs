@@ -113,6 +113,11 @@ impl Session {
         Self { parameters: AppliedParameters::of_parameters(parameters), ..Self::default() }
     }
 
+    /// A session that reads a world again from which something was removed: parameters that lead nowhere now are dropped.
+    pub(super) fn with_remaining_parameters(parameters: Parameters) -> Self {
+        Self { parameters: AppliedParameters::of_remaining(parameters), ..Self::default() }
+    }
+
     /// Adds the problems of the parameters, when everything has been read.
     pub(super) fn report_parameters(&self) {
         let mut problems = self.problems.borrow_mut();
@@ -138,7 +143,7 @@ impl Session {
     pub(super) fn finish(&self, world: &mut World) {
         world.warnings = self.warnings.take();
         world.sources.append(&mut self.sources.take());
-        world.sources.extend(self.parameters.as_given().as_source());
+        world.sources.extend(self.parameters.effective_parameters().as_source());
     }
 
     /// Keeps a mesh as its text, likewise.
