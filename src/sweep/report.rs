@@ -180,11 +180,10 @@ fn ranks_of(values: &[f64]) -> Vec<f64> {
 
 /// Plot of a measure over a parameter: a point for each case.
 pub fn scatter(table: &SweepTable, parameter: usize, measure: usize) -> Plot {
-    let mut points = table.points(parameter, measure);
-    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let points = table.points(parameter, measure);
     let (path, name) = (&table.parameters[parameter], &table.measures[measure]);
     let mut plot = Plot::new(format!("{name} over {path}"), path, name);
-    plot.add(name.clone(), Line::Marked(0), points);
+    plot.add(name.clone(), Line::Scattered(0), points);
     plot
 }
 

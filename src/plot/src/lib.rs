@@ -34,6 +34,9 @@ const LEGEND_LINE_HEIGHT: f64 = 17.0;
 /// Largest number of points of a line that are drawn. The plot is not wide enough to show more.
 const MAX_POINTS: usize = 600;
 
+/// Largest number of scattered points that are drawn: some hundred kilobytes of a picture.
+const MAX_SCATTERED: usize = 5000;
+
 /// Style and meaning of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
@@ -45,6 +48,8 @@ pub enum Line {
     Measured(usize),
     /// Measurement at few places: points in the palette's colour with this number, joined by a line.
     Marked(usize),
+    /// Measurement of many cases: small points in the palette's colour with this number, without a line.
+    Scattered(usize),
 }
 
 /// One line of a plot.
@@ -213,7 +218,7 @@ impl Plot {
         )?;
         // Theory is drawn on top, so that it stays visible where the measurement meets it.
         let (ours, theory): (Vec<_>, Vec<_>) =
-            self.series.iter().partition(|series| matches!(series.line, Line::Measured(_) | Line::Marked(_)));
+            self.series.iter().partition(|series| !matches!(series.line, Line::Reference | Line::Thesis));
         for series in ours.into_iter().chain(theory) {
             self.write_series(series, place, out)?;
         }
@@ -248,6 +253,14 @@ impl Plot {
         place: impl Fn((f64, f64)) -> (f64, f64),
         out: &mut String,
     ) -> std::fmt::Result {
+        if let Line::Scattered(_) = series.line {
+            let every = series.points.len().div_ceil(MAX_SCATTERED).max(1);
+            let is_drawn = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite() && (!self.logarithmic || *y > 0.0);
+            for (x, y) in series.points.iter().copied().step_by(every).filter(is_drawn).map(&place) {
+                write!(out, r#"<circle class="{}" cx="{x:.1}" cy="{y:.1}" r="1.5"/>"#, css_class(series.line))?;
+            }
+            return Ok(());
+        }
         let points: Vec<(f64, f64)> = self.drawn_points(series).into_iter().map(&place).collect();
         write!(out, r#"<polyline class="{}" points=""#, css_class(series.line))?;
         for (x, y) in &points {
@@ -268,7 +281,9 @@ fn css_class(line: Line) -> String {
     match line {
         Line::Reference => "reference".into(),
         Line::Thesis => "thesis".into(),
-        Line::Measured(colour) | Line::Marked(colour) => format!("measured m{}", colour % LINES),
+        Line::Measured(colour) | Line::Marked(colour) | Line::Scattered(colour) => {
+            format!("measured m{}", colour % LINES)
+        }
     }
 }
 
