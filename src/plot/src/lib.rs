@@ -136,11 +136,11 @@ impl Plot {
     }
 
     /// The points of a line that are drawn. A long line is reduced to the lowest and the highest point of each chunk,
-    /// so that no peak is lost.
+    /// so that no peak is lost. Scattered points are all returned.
     fn drawn_points(&self, series: &Series) -> Vec<(f64, f64)> {
         let fits = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite() && (!self.logarithmic || y > 0.0);
         let points: Vec<(f64, f64)> = series.points.iter().filter(fits).copied().collect();
-        if points.len() <= MAX_POINTS {
+        if points.len() <= MAX_POINTS || matches!(series.line, Line::Scattered(_)) {
             return points;
         }
         let (first, last) = (points[0], points[points.len() - 1]);
@@ -253,15 +253,13 @@ impl Plot {
         place: impl Fn((f64, f64)) -> (f64, f64),
         out: &mut String,
     ) -> std::fmt::Result {
+        let points: Vec<(f64, f64)> = self.drawn_points(series).into_iter().map(&place).collect();
         if let Line::Scattered(_) = series.line {
-            let every = series.points.len().div_ceil(MAX_SCATTERED).max(1);
-            let is_drawn = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite() && (!self.logarithmic || *y > 0.0);
-            for (x, y) in series.points.iter().copied().step_by(every).filter(is_drawn).map(&place) {
+            for (x, y) in points.iter().step_by(points.len().div_ceil(MAX_SCATTERED).max(1)) {
                 write!(out, r#"<circle class="{}" cx="{x:.1}" cy="{y:.1}" r="1.5"/>"#, css_class(series.line))?;
             }
             return Ok(());
         }
-        let points: Vec<(f64, f64)> = self.drawn_points(series).into_iter().map(&place).collect();
         write!(out, r#"<polyline class="{}" points=""#, css_class(series.line))?;
         for (x, y) in &points {
             write!(out, "{x:.1},{y:.1} ")?;
