@@ -113,7 +113,8 @@ impl Session {
         Self { parameters: AppliedParameters::of_parameters(parameters), ..Self::default() }
     }
 
-    /// A session that reads a world again from which something was removed: parameters that lead nowhere now are dropped.
+    /// A session that reads a world again from which something was removed: parameters that lead nowhere now are
+    /// dropped.
     pub(super) fn with_remaining_parameters(parameters: Parameters) -> Self {
         Self { parameters: AppliedParameters::of_remaining(parameters), ..Self::default() }
     }

@@ -270,7 +270,10 @@ mod tests {
             assert_eq!((id as usize, id.table().id()), (index, Some(id)));
         }
         assert!(!TABLES[TableId::COUNT..].iter().any(Table::holds_runs));
-        assert_eq!(TABLES.iter().filter(|table| table.is_of_no_run()).count(), grasps::GRASPS.len());
+        assert_eq!(
+            TABLES.iter().filter(|table| table.is_of_no_run()).count(),
+            grasps::GRASPS.len() + sweeps::SWEEP_TABLES.len()
+        );
     }
 
     #[test]
