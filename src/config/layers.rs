@@ -13,13 +13,27 @@ use toml::{
     de::{DeString, DeTable, DeValue},
 };
 
-use super::table::{OTHER_VARIABLES, RawValue, SETTINGS, Setting, SettingValue, VARIABLE_PREFIX};
+use super::table::{RawValue, SETTINGS, Setting, SettingValue, VARIABLE_PREFIX};
 
 /// Largest number of problems that are reported singly: more than anybody reads.
 const MAX_PROBLEMS: usize = 50;
 /// Distance of a setting with the same key in an entirely different section: as much as for a typing error in the
 /// section.
 const OTHER_SECTION_DISTANCE: usize = 2;
+
+/// Variables with the prefix of settings that are none. They are for the build (`build.rs`), for the tests
+/// (`tests/README.md`), for programs that start a server, and for the controllers of a sweep.
+const OTHER_VARIABLES: &[&str] = &[
+    "SIMPARTNER_BIN",
+    "SIMPARTNER_CASE",
+    "SIMPARTNER_LONG_TESTS",
+    "SIMPARTNER_NATIVE",
+    "SIMPARTNER_PORTS_FILE",
+    "SIMPARTNER_REQUIRE",
+    "SIMPARTNER_TEST_MYSQL",
+    "SIMPARTNER_TEST_POSTGRES",
+    "SIMPARTNER_VIEWER",
+];
 
 /// A properties file that has been read.
 #[derive(Debug, Clone, Copy)]

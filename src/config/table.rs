@@ -25,17 +25,6 @@ impl Setting {
     }
 }
 
-/// Variables with the prefix [`VARIABLE_PREFIX`] that are not settings. They are for the build (`build.rs`), for the
-/// tests (`tests/README.md`) and for programs that start a server.
-pub(super) const OTHER_VARIABLES: &[&str] = &[
-    "SIMPARTNER_BIN",
-    "SIMPARTNER_LONG_TESTS",
-    "SIMPARTNER_REQUIRE",
-    "SIMPARTNER_TEST_MYSQL",
-    "SIMPARTNER_TEST_POSTGRES",
-    "SIMPARTNER_VIEWER",
-];
-
 /// Prefix of all environment variables.
 pub(super) const VARIABLE_PREFIX: &str = "SIMPARTNER_";
 
