@@ -3,7 +3,7 @@
 use std::{ffi::OsString, fmt};
 
 use simpartner_description::{
-    Parameter, ParameterError, ParameterPath, ParameterValue, Parameters,
+    Parameter, Parameters,
     xml::{self, shorten},
 };
 use simpartner_wire::near;
@@ -53,6 +53,13 @@ pub struct Override<'a> {
     pub key: &'a str,
     /// The value.
     pub text: &'a str,
+}
+
+impl Override<'_> {
+    /// Path of the model's value that is replaced; `None` for a setting.
+    pub fn parameter_path(&self) -> Option<&str> {
+        self.key.strip_prefix(MODEL_SECTION)?.strip_prefix('.')
+    }
 }
 
 /// A mistake in a setting, and its place: `file:line`, a variable or the name of an override.
@@ -166,11 +173,8 @@ impl Layers {
     }
 
     fn set_parameter(&mut self, place: &str, path: &str, value: &str) {
-        let parameter = || {
-            let parameter = Parameter { path: ParameterPath::parse(path)?, value: ParameterValue::parse(value)? };
-            Ok::<_, ParameterError>(parameter)
-        };
-        if let Err(error) = parameter().and_then(|parameter| self.parameters.set(parameter)) {
+        let parameter = Parameter::of_parts(path, value);
+        if let Err(error) = parameter.and_then(|parameter| self.parameters.set(parameter)) {
             self.add_problem(place.to_owned(), error.to_string());
         }
     }
@@ -201,7 +205,7 @@ impl Layers {
     /// Applies overrides.
     pub(super) fn apply_overrides(&mut self, overrides: &[Override<'_>]) {
         for given in overrides {
-            if let Some(path) = given.key.strip_prefix(MODEL_SECTION).and_then(|path| path.strip_prefix('.')) {
+            if let Some(path) = given.parameter_path() {
                 self.set_parameter(given.name, path, given.text);
                 continue;
             }

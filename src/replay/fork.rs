@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use simpartner_description::{Parameter, ParameterPath, ParameterValue, Parameters, Sequence, xml};
+use simpartner_description::{Parameter, Parameters, Sequence, xml};
 use simpartner_model::StepIndex;
 use simpartner_wire::signal::{Command, Renumbering};
 
@@ -92,9 +92,8 @@ fn with_changed_parameters(
     let mut parameters = Parameters::of_sources(&world.sources);
     let before = parameters.clone();
     for given in overrides {
-        let Some(path) = given.key.strip_prefix("model.") else { continue };
-        let (path, value) = (ParameterPath::parse(path)?, ParameterValue::parse(given.text)?);
-        parameters.set(Parameter { path, value })?;
+        let Some(path) = given.parameter_path() else { continue };
+        parameters.set(Parameter::of_parts(path, given.text)?)?;
     }
     if parameters == before {
         return Ok(None);

@@ -7,16 +7,11 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use bevy_math::{DQuat, DVec3};
 use simpartner_description::{
-    Parameter, ParameterError, ParameterPath, ParameterValue, Parameters, World,
-    xml::{self, Diagnostics, Newcomer, NewcomerFile, PortOffset},
+    Parameter, ParameterError, Parameters, World,
+    xml::{self, Diagnostics, Newcomer},
 };
-use simpartner_model::Pose;
-use simpartner_wire::{
-    ports_file::PortsFile,
-    protocol::{Spawn, SpawnSource},
-};
+use simpartner_wire::{ports_file::PortsFile, protocol::Spawn};
 
 use super::prepare;
 use crate::{
@@ -68,21 +63,7 @@ impl Entities for NextWorlds {
         spawn: &Spawn,
         taken: &[u16],
     ) -> Result<(Simulation, String), String> {
-        let placement = &spawn.placement;
-        let newcomer = Newcomer {
-            name: spawn.name.as_deref(),
-            may_rename: spawn.may_rename,
-            file: match &spawn.source {
-                SpawnSource::File(file) => NewcomerFile::Named(file),
-                SpawnSource::Text(text) => NewcomerFile::Text(text),
-            },
-            pose: Pose {
-                translation: placement.position.map_or(DVec3::ZERO, DVec3::from_array),
-                rotation: placement.orientation.map_or(DQuat::IDENTITY, DQuat::from_array),
-            },
-            fixed_base: spawn.fixed_base,
-            port_offset: spawn.port_offset.map_or(PortOffset::Free, PortOffset::By),
-        };
+        let newcomer = Newcomer::of_spawn(spawn);
         let simulation = self.build(xml::add_robot(world, &newcomer, taken), number)?;
         // The new robot is the last one.
         let name = simulation.world().mechanism.robots.last().map(|robot| robot.name.clone());
@@ -95,10 +76,7 @@ impl Entities for NextWorlds {
 
     fn with_parameter(&self, world: &World, number: u32, path: &str, value: &str) -> Result<Simulation, String> {
         let told = |error: ParameterError| error.to_string();
-        let parameter = Parameter {
-            path: ParameterPath::parse(path).map_err(told)?,
-            value: ParameterValue::parse(value).map_err(told)?,
-        };
+        let parameter = Parameter::of_parts(path, value).map_err(told)?;
         let mut parameters = Parameters::of_sources(&world.sources);
         parameters.set(parameter).map_err(told)?;
         self.build(xml::with_parameters(world, parameters), number)

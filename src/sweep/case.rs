@@ -8,7 +8,7 @@ use std::{
 };
 
 use simpartner_description::{
-    Parameter, ParameterPath, ParameterValue, Parameters, Sequence, World,
+    Parameter, Parameters, Sequence, World,
     xml::{self, Diagnostics},
 };
 use simpartner_model::StepIndex;
@@ -228,9 +228,8 @@ impl Sweep {
                 name => match name.strip_prefix(SETTINGS_PREFIX) {
                     Some(setting) => settings.push((setting, given.text)),
                     None => {
-                        let path = ParameterPath::parse(name).map_err(told)?;
-                        let value = ParameterValue::parse(&given.text).map_err(told)?;
-                        parameters.set(Parameter { path, value }).map_err(told)?;
+                        let parameter = Parameter::of_parts(name, &given.text).map_err(told)?;
+                        parameters.set(parameter).map_err(told)?;
                     }
                 },
             }
@@ -443,9 +442,9 @@ fn hash_of(
     };
     add(env!("CARGO_PKG_VERSION").as_bytes());
     add(text.as_bytes());
-    // Where the results go does not change them.
-    let settings = config.effective_text().lines().filter(|line| !line.starts_with("database = "));
-    settings.for_each(|line| add(line.as_bytes()));
+    // Neither the place of the results nor the spelling of a path changes them; the contents of the worlds follow.
+    let is_place = |line: &&str| line.starts_with("database = ") || line.starts_with("world_file = ");
+    config.effective_text().lines().filter(|line| !is_place(line)).for_each(|line| add(line.as_bytes()));
     for (name, world) in worlds {
         add(name.as_bytes());
         world.sources.iter().for_each(|file| add(file.bytes()));

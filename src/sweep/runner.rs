@@ -16,8 +16,8 @@ use crate::recorder::{CaseResult, Database, StoredSweep, SweepStore};
 
 /// Largest number of results that wait to be stored: more make a transaction no cheaper.
 const MAX_WAITING: usize = 200;
-/// Time after which waiting results are stored, so that others see the sweep proceed.
-const STORE_INTERVAL: Duration = Duration::from_millis(250);
+/// Time without a result after which the waiting ones are stored.
+const IDLE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Part of a sweep to be run.
 #[derive(Debug, Clone)]
@@ -117,7 +117,7 @@ impl Keeper<'_> {
         observe: &mut dyn FnMut(&Progress),
     ) -> Result<(), SweepError> {
         loop {
-            match results.recv_timeout(STORE_INTERVAL) {
+            match results.recv_timeout(IDLE_INTERVAL) {
                 Ok(result) => {
                     let progress = &mut self.summary.progress;
                     progress.done += 1;
@@ -128,7 +128,7 @@ impl Keeper<'_> {
                         Some(stored) => self.compare_results(&stored, &result)?,
                         None => self.waiting.push(result),
                     }
-                    if self.waiting.len() >= MAX_WAITING {
+                    if self.waiting.len() >= MAX_WAITING || self.store.is_due() {
                         self.store_waiting()?;
                     }
                 }

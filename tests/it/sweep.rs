@@ -343,3 +343,29 @@ fn scripts_for_engines_are_those_of_a_shell() {
     assert_eq!(code, Some(2));
     assert!(error.contains("need a database server"), "{error}");
 }
+
+/// A sweep file has one hash by whatever path it is named, so that tasks of a cluster add to the planned sweep.
+#[test]
+fn a_sweep_is_the_same_by_any_path() {
+    let scratch = Scratch::new();
+    let file = friction(&scratch);
+    let database = scratch.database("run.db");
+    done(&["plan", &file, "--database", &database]);
+    let folder = scratch.path("friction.toml").parent().unwrap().to_owned();
+    let relative = ["sweep", "run", "friction.toml", "--database", &database];
+    assert!(simpartner(&relative).current_dir(folder).status().unwrap().success());
+    let status = done(&["status", "--database", &database]);
+    assert!(status.contains("12 of 12 cases") && status.lines().count() == 1, "{status}");
+}
+
+#[test]
+fn a_wrong_name_of_a_database_creates_nothing() {
+    let scratch = Scratch::new();
+    let (missing, other) = (scratch.database("missing.db"), scratch.database("other.db"));
+    for arguments in [&["status"][..], &["results", "friction"], &["retry", "friction"]] {
+        let (code, _, error) = sweep(&[arguments, &["--database", &missing]].concat());
+        assert!(code != Some(0) && error.contains("does not exist"), "{arguments:?}: {error}");
+    }
+    assert_ne!(sweep(&["merge", &missing, "--database", &other]).0, Some(0));
+    assert!(!scratch.path("missing.db").exists());
+}

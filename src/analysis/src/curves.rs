@@ -4,7 +4,7 @@
 mod points;
 
 use simpartner_model::JointKind;
-use simpartner_wire::{near::did_you_mean, signal::MOST_FIELDS_IN_RECORD};
+use simpartner_wire::{near::did_you_mean, pattern::matches_pattern, signal::MOST_FIELDS_IN_RECORD};
 
 use self::points::{Curve, read_points};
 use simpartner_plot::{Document, LINES, Line, Plot};
@@ -189,7 +189,7 @@ fn resolve_field(
         let columns = component_columns(component, kinds)?;
         let names = || join_names(columns.iter().map(|(name, _)| *name));
         let named = columns.iter().enumerate();
-        let fitting: Vec<_> = named.filter(|(_, (name, _))| matches_glob(column.as_bytes(), name.as_bytes())).collect();
+        let fitting: Vec<_> = named.filter(|(_, (name, _))| matches_pattern(column, name)).collect();
         if fitting.is_empty() {
             let near = did_you_mean(column, columns.iter().map(|(name, _)| *name));
             return Err(wrong(format!("names no field of {}, which has {}{near}", component.name, names())));
@@ -268,19 +268,7 @@ fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// True if a name matches a pattern. A pattern without a robot matches names of every robot.
 fn matches_name(pattern: &str, name: &str) -> bool {
     let own = name.rsplit_once('/').map_or(name, |(_, own)| own);
-    matches_glob(pattern.as_bytes(), name.as_bytes())
-        || (!pattern.contains('/') && matches_glob(pattern.as_bytes(), own.as_bytes()))
-}
-
-/// True if a text matches a pattern, in which `*` stands for any text.
-fn matches_glob(pattern: &[u8], text: &[u8]) -> bool {
-    match pattern.split_first() {
-        None => text.is_empty(),
-        Some((b'*', rest)) => (0..=text.len()).any(|skipped| matches_glob(rest, &text[skipped..])),
-        Some((letter, rest)) => {
-            text.split_first().is_some_and(|(first, text)| first == letter && matches_glob(rest, text))
-        }
-    }
+    matches_pattern(pattern, name) || (!pattern.contains('/') && matches_pattern(pattern, own))
 }
 
 #[cfg(test)]

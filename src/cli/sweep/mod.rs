@@ -118,7 +118,7 @@ fn plan_sweep(arguments: &PlanArguments) -> Result<ExitStatus, CliError> {
 }
 
 fn print_status(arguments: &StatusArguments) -> Result<ExitStatus, CliError> {
-    let mut store = SweepStore::open(&arguments.log.database()?)?;
+    let mut store = SweepStore::open_existing(&arguments.log.database()?)?;
     let sweeps = store.sweeps()?;
     let mut listed = Vec::new();
     for sweep in &sweeps {
@@ -150,7 +150,7 @@ fn print_status(arguments: &StatusArguments) -> Result<ExitStatus, CliError> {
 }
 
 fn forget_failed(arguments: &RetryArguments) -> Result<ExitStatus, CliError> {
-    let mut store = SweepStore::open(&arguments.log.database()?)?;
+    let mut store = SweepStore::open_existing(&arguments.log.database()?)?;
     let sweep = find_sweep(&mut store, &arguments.sweep)?;
     let removed = store.forget(sweep.id, "failed")?;
     line(format_args!("{}: {removed} failed cases removed; `simpartner sweep run` simulates them again", sweep.name));
@@ -171,7 +171,7 @@ fn merge_files(arguments: &MergeArguments) -> Result<ExitStatus, CliError> {
     let database = arguments.log.database()?;
     let mut target = SweepStore::open(&database)?;
     for url in &arguments.from {
-        let mut source = SweepStore::open(&Database::parse(url)?)?;
+        let mut source = SweepStore::open_existing(&Database::parse(url)?)?;
         for sweep in source.sweeps()? {
             let plan = source.plan_of(sweep.id)?;
             let mut parameters: Vec<Vec<_>> = vec![Vec::new(); sweep.cases as usize];

@@ -51,7 +51,7 @@ pub(in crate::cli) struct ResultsArguments {
 }
 
 pub(super) fn print_results(arguments: &ResultsArguments) -> Result<ExitStatus, CliError> {
-    let mut store = SweepStore::open(&arguments.log.database()?)?;
+    let mut store = SweepStore::open_existing(&arguments.log.database()?)?;
     let sweep = find_sweep(&mut store, &arguments.sweep)?;
     let mut table = SweepTable::read(&mut store, sweep.id, sweep.cases)?;
     if let Some(name) = &arguments.measure {

@@ -177,6 +177,14 @@ impl Parameter {
     pub fn parse(text: &str) -> Result<Self, ParameterError> {
         let (path, value) = split_at_equals(text)
             .ok_or_else(|| ParameterError(format!("expected PATH=VALUE, got '{}'", shorten(text))))?;
+        Self::of_parts(path, value)
+    }
+
+    /// Parses a path and a value.
+    ///
+    /// # Errors
+    /// One of them cannot be parsed.
+    pub fn of_parts(path: &str, value: &str) -> Result<Self, ParameterError> {
         Ok(Self { path: ParameterPath::parse(path)?, value: ParameterValue::parse(value)? })
     }
 }

@@ -3,15 +3,13 @@
 
 use std::sync::Arc;
 
-use bevy_math::{DQuat, DVec3};
 use simpartner_description::{
     Parameter, Parameters, World,
-    xml::{self, Newcomer, NewcomerFile, PortOffset},
+    xml::{self, Newcomer},
 };
-use simpartner_model::Pose;
 use simpartner_simulation::sim::Simulation;
 use simpartner_wire::{
-    protocol::{CommandBoard, Refusal, Spawn, SpawnSource},
+    protocol::{CommandBoard, Refusal, Spawn},
     signal::Renumbering,
 };
 
@@ -23,22 +21,7 @@ impl EmbeddedSimulation {
     /// # Errors
     /// The problems of the robot or of the resulting world, or the engine cannot continue in an edited world.
     pub fn spawn(&mut self, spawn: &Spawn) -> Result<String, EmbedError> {
-        let placement = &spawn.placement;
-        let newcomer = Newcomer {
-            name: spawn.name.as_deref(),
-            may_rename: spawn.may_rename,
-            file: match &spawn.source {
-                SpawnSource::File(file) => NewcomerFile::Named(file),
-                SpawnSource::Text(text) => NewcomerFile::Text(text),
-            },
-            pose: Pose {
-                translation: placement.position.map_or(DVec3::ZERO, DVec3::from_array),
-                rotation: placement.orientation.map_or(DQuat::IDENTITY, DQuat::from_array),
-            },
-            fixed_base: spawn.fixed_base,
-            port_offset: spawn.port_offset.map_or(PortOffset::Free, PortOffset::By),
-        };
-        let world = xml::add_robot(self.world(), &newcomer, &[])?;
+        let world = xml::add_robot(self.world(), &Newcomer::of_spawn(spawn), &[])?;
         // The new robot is the last one.
         let name = world.mechanism.robots.last().map(|robot| robot.name.clone());
         self.go_on_in(world)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use simpartner_description::{Parameter, ParameterError, ParameterPath, ParameterValue};
+use simpartner_description::Parameter;
 use simpartner_model::{DeviceId, RobotId, StepIndex};
 use simpartner_wire::{
     protocol::{
@@ -156,7 +156,7 @@ impl EmbeddedSimulation {
     }
 
     fn set_parameter(&mut self, path: &str, value: &str, out: &mut String) -> Result<(), Refusal> {
-        let parameter = parameter_of(path, value).map_err(|error| Refusal::Parameter(error.to_string()))?;
+        let parameter = Parameter::of_parts(path, value).map_err(|error| Refusal::Parameter(error.to_string()))?;
         self.set_parameters(&[parameter]).map_err(refusal_of)?;
         out.push_str("OK\n");
         Ok(())
@@ -195,10 +195,6 @@ impl EmbeddedSimulation {
         out.push_str("OK\n");
         Ok(())
     }
-}
-
-fn parameter_of(path: &str, value: &str) -> Result<Parameter, ParameterError> {
-    Ok(Parameter { path: ParameterPath::parse(path)?, value: ParameterValue::parse(value)? })
 }
 
 /// True for a request after which a server sends samples by itself, or waits for a member of the lockstep.

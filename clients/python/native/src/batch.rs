@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
 use pyo3::{prelude::*, types::PyBytes};
-use simpartner_description::{Parameter, ParameterPath, ParameterValue};
+use simpartner_description::Parameter;
 use simpartner_embed::{self as embed, EmbedError};
 use simpartner_wire::protocol::Refusal;
 
@@ -106,9 +106,7 @@ impl Batch {
             let mut changed = Vec::new();
             for (index, seed, given) in worlds {
                 let parameters = given.iter().map(|(path, value)| {
-                    let parsed = ParameterPath::parse(path)
-                        .and_then(|path| Ok(Parameter { path, value: ParameterValue::parse(value)? }));
-                    parsed.map_err(|error| Refusal::Parameter(error.to_string()))
+                    Parameter::of_parts(path, value).map_err(|error| Refusal::Parameter(error.to_string()))
                 });
                 changed.push((index, seed, parameters.collect::<Result<_, _>>()?));
             }

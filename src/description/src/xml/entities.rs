@@ -7,7 +7,7 @@ use std::{
 };
 
 use quick_xml::escape::escape;
-use simpartner_model::{Mechanism, Pose};
+use simpartner_model::Mechanism;
 use simpartner_wire::near::did_you_mean;
 
 use super::{
@@ -15,6 +15,7 @@ use super::{
     document::{Document, Expected, read_root_in},
     files::{Files, Renewed},
     move_robot::tag_end,
+    newcomer::{Newcomer, NewcomerFile, PortOffset},
     schema::{ROBOT, WORLD},
     session::Session,
 };
@@ -36,41 +37,6 @@ const PROBE_NAME: &str = "alone";
 /// The folder, beside the world, of robot texts that clients have sent.
 const GIVEN_FOLDER: &str = "given";
 const OBJECT_TAG: &str = "object";
-
-/// A robot to be added to a world.
-#[derive(Debug, Clone)]
-pub struct Newcomer<'a> {
-    /// Its name; `None` for the name of its model.
-    pub name: Option<&'a str>,
-    /// True to number its name if a robot or an object has it already.
-    pub may_rename: bool,
-    /// Its source.
-    pub file: NewcomerFile<'a>,
-    /// `world_from_robot`.
-    pub pose: Pose,
-    /// True to fix the root of an imported robot that could move.
-    pub fixed_base: bool,
-    /// Offset of its ports.
-    pub port_offset: PortOffset,
-}
-
-/// Source of a newcomer.
-#[derive(Debug, Clone, Copy)]
-pub enum NewcomerFile<'a> {
-    /// A file beside the world, in `robots` beside its folder, or built in, by its relative name.
-    Named(&'a str),
-    /// The text of such a file. Those that it names have to be there, too.
-    Text(&'a str),
-}
-
-/// Offset of the ports of a newcomer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PortOffset {
-    /// The first multiple of 100 with which no port is taken.
-    Free,
-    /// A given offset.
-    By(i64),
-}
 
 /// Adds a robot to the world. `taken` are further ports that it must not have.
 ///
@@ -344,6 +310,8 @@ fn names(world: &World) -> String {
 
 #[cfg(test)]
 mod tests {
+    use simpartner_model::Pose;
+
     use super::*;
     use crate::xml;
 

@@ -24,6 +24,7 @@ mod joint;
 mod mechanism_parts;
 mod move_robot;
 mod name_table;
+mod newcomer;
 mod node;
 mod objects;
 mod parameters;
@@ -52,12 +53,13 @@ pub use document::{
     Document, read_any, read_grasp, read_grasp_task, read_kept, read_kept_grasp_task, read_own_text, read_sequence,
     read_soils, read_text, read_world,
 };
-pub use entities::{Newcomer, NewcomerFile, PortOffset, add_robot, remove_entity, spawnable_robots, with_parameters};
+pub use entities::{add_robot, remove_entity, spawnable_robots, with_parameters};
 pub use export::{ExportFormat, Exported, export};
 pub use generate::{grasp_dtd, grasp_task_dtd, reference, robot_dtd, sequence_dtd, world_dtd};
 pub use grasp::write as write_grasp;
 pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};
 pub use move_robot::move_robot;
+pub use newcomer::{Newcomer, NewcomerFile, PortOffset};
 pub use objects::write as write_objects;
 pub use robot_on_ground::read_world_or_robot;
 pub use schema::describe_name;

@@ -3,7 +3,12 @@
 //! A case is stored in one transaction, with all of its results or not at all. Several processes may store cases of the
 //! same sweep, also the same case: the first one stays.
 
-use std::{collections::BTreeMap, ops::Range, thread, time::Duration};
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    thread,
+    time::{Duration, Instant},
+};
 
 use sqlx::AssertSqlSafe;
 use tokio::runtime::Runtime;
@@ -21,6 +26,8 @@ use crate::{
 const ROWS_PER_STATEMENT: usize = 100;
 /// Largest number of cases whose rows are read together. It bounds the memory.
 const CASES_PER_QUERY: u64 = 10_000;
+/// Time between two transactions with finished cases, while cases end more often.
+const STORE_INTERVAL: Duration = Duration::from_millis(250);
 /// Times between attempts to store cases in a database that does not take them, such as one that restarts, ms.
 const RETRY_INTERVALS_MS: [u64; 5] = [200, 500, 1000, 3000, 10_000];
 
@@ -101,6 +108,8 @@ pub struct SweepStore {
     runtime: Runtime,
     connection: Connection,
     database: Database,
+    /// Time of the last stored cases, or of the opening.
+    stored_at: Instant,
 }
 
 impl SweepStore {
@@ -112,7 +121,24 @@ impl SweepStore {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
         let connection = runtime.block_on(Connection::open(database, Access::Write))?;
-        Ok(Self { runtime, connection, database: database.clone() })
+        Ok(Self { runtime, connection, database: database.clone(), stored_at: Instant::now() })
+    }
+
+    /// The same for a database that has to exist: nothing is created because of a wrong name.
+    ///
+    /// # Errors
+    /// When the database does not exist, cannot be reached, or cannot be written.
+    pub fn open_existing(database: &Database) -> Result<Self, RecorderError> {
+        match database.file() {
+            Some(file) if !file.exists() => Err(RecorderError::NoDatabase { database: database.clone() }),
+            _ => Self::open(database),
+        }
+    }
+
+    /// True if nothing has been stored for a quarter of a second, so that others see the sweep proceed and a killed
+    /// process loses little.
+    pub fn is_due(&self) -> bool {
+        self.stored_at.elapsed() >= STORE_INTERVAL
     }
 
     /// All sweeps, the newest last.
@@ -232,7 +258,10 @@ impl SweepStore {
         loop {
             let kept = self.runtime.block_on(write_cases(&mut self.connection, sweep, cases, &ended));
             match (kept, RETRY_INTERVALS_MS.get(attempt)) {
-                (Ok(known), _) => return Ok(known),
+                (Ok(known), _) => {
+                    self.stored_at = Instant::now();
+                    return Ok(known);
+                }
                 (Err(error), None) => return Err(error),
                 (Err(_), Some(interval)) => {
                     thread::sleep(Duration::from_millis(*interval));
