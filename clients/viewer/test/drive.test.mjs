@@ -31,6 +31,15 @@ test("an axle that points to the right is turned the other way", () => {
   assert.ok(rows.filter((row) => row.field === "velocity_3").every((row) => row.forward === -2.98));
 });
 
+test("a vehicle controller is driven in place of its wheels", () => {
+  const world = new World("flat", "1");
+  const fields = ["v_forward", "v_left", "omega"].map((name) => ({ name, unit: "m/s" }));
+  const vehicle = { name: "Drive", robot: "WorkPartner", kind: "OmnidirectionalController", actuator: true, joint: null, fields };
+  const scene = { ...world.scene, devices: [...world.devices, vehicle] };
+  const { rows } = defaultMapping(scene, "WorkPartner", new Frame(world.frame()));
+  assert.deepEqual(rows.map((row) => [row.device, row.field, row.forward, row.turn]), [["WorkPartner/Drive", "v_forward", 0.7, 0], ["WorkPartner/Drive", "omega", 0, 0.6]]);
+});
+
 test("a command keeps what it does not change", () => {
   const world = new World("flat", "1");
   world.command("WorkPartner/WheelMotor2", "7,8,9,0,0,1");

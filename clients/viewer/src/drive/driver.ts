@@ -4,13 +4,15 @@ import type { Frame } from "../frame";
 import type { Link } from "../link";
 import type { Command, Scene } from "../protocol";
 import { takesKey } from "../ui/dom";
-import { command, type Mapping } from "./mapping";
+import { command, isSpeed, type Mapping } from "./mapping";
 
 /** Shares a second at which forward and turn go up; forward comes down at once. */
 const FORWARD_RATE = 3;
 const TURN_RATE = 3;
 /** Milliseconds between two commands for the same device. */
 const PAUSE_MS = 33;
+/** Milliseconds after which a moving device is commanded again, for its watchdog. */
+const REPEAT_MS = 200;
 
 export interface Input {
   forward: number;
@@ -27,7 +29,7 @@ export class Driver {
   /** Called with each answer that refuses a command. */
   onRefusal: (text: string) => void = () => undefined;
   private readonly pressed = new Set<string>();
-  private readonly sent = new Map<string, string>();
+  private readonly sent = new Map<string, { key: string; time: number }>();
   private readonly targets = new Map<string, number>();
   private lastSent = 0;
   private guarded = false;
@@ -144,17 +146,19 @@ export class Driver {
       values.get(device)!.set(field, value);
     };
     for (const row of this.mapping.rows) {
-      if (!steer && !row.field.startsWith("velocity")) continue;
+      if (!steer && !isSpeed(row.field)) continue;
       put(row.device, row.field, row.forward * this.now.forward + row.turn * (steer ? this.now.turn : 0));
     }
     for (const [key, value] of this.targets) put(...(key.split("\n") as [string, string]), value);
     for (const [device, numbers] of values) {
       const key = [...numbers].join(";");
       const rests = [...numbers.values()].every((value) => value === 0);
-      if (this.sent.get(device) === key || (rests && !this.sent.has(device)) || (!due && !rests)) continue;
+      const last = this.sent.get(device);
+      const isKnown = last?.key === key && (rests || time - last.time < REPEAT_MS);
+      if (isKnown || (rests && !last) || (!due && !rests)) continue;
       const made = command(this.scene, this.frame, device, numbers);
       if (!made) continue;
-      this.sent.set(device, key);
+      this.sent.set(device, { key, time });
       this.lastSent = time;
       void this.link.set(made).then((reply) => reply.startsWith("ERR") && this.onRefusal(`${device}: ${reply}`));
     }
@@ -163,7 +167,7 @@ export class Driver {
 
   /** While it drives, the server knows what to do if this page is lost. */
   private guard(): void {
-    const turning = this.mapping!.rows.filter((row) => row.field.startsWith("velocity"));
+    const turning = this.mapping!.rows.filter((row) => isSpeed(row.field));
     const moving = turning.some((row) => row.forward * this.now.forward + row.turn * this.now.turn !== 0);
     if (moving === this.guarded) return;
     this.guarded = moving;

@@ -53,6 +53,11 @@ const FULL_SPEED = 0.7;
 const FULL_ANGLE = 0.3;
 /** Rate of a wheel's motor where its radius is not known, rad/s. */
 const FULL_RATE = 3;
+/** Turn rate of a vehicle at full turn, rad/s. */
+const FULL_TURN = 0.6;
+const VEHICLES = ["DifferentialDriveController", "AckermannController", "OmnidirectionalController", "TrackController"];
+/** Fields that must be 0 for a robot to stand. */
+const SPEED = /^(velocity|v_|omega)/;
 const WHEEL = /wheel|drive|track|axle|sprocket/i;
 const STEER = /turn|steer/i;
 const WAIST = /waist|torso|neck|pan/i;
@@ -64,16 +69,19 @@ const cross = (a: Vec, b: Vec): Vec => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] -
 const dot = (a: Vec, b: Vec): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 const ticks = (value: number): number => Number(value.toPrecision(3));
 
-/** A mapping for any robot: its wheels by name, else its velocity motors; its steering joint by name, else left and right wheels. */
+export const isSpeed = (field: string): boolean => SPEED.test(field);
+
+/** A mapping for any robot: its vehicle controller; else its wheels by name, else its velocity motors; its steering joint by name, else left and right wheels. */
 export function defaultMapping(scene: Scene, robot: string, frame: Frame): Mapping {
   const devices = scene.devices.filter((device) => device.robot === robot && device.joint !== null);
+  const vehicle = scene.devices.find((device) => device.robot === robot && VEHICLES.includes(device.kind));
   const motors = devices.filter((device) => device.kind === "JointController");
   const named = motors.filter((device) => WHEEL.test(device.name) || WHEEL.test(scene.joints[device.joint!].name));
   const holders = devices.filter((device) => ["AngleController", "PositionController"].includes(device.kind));
   const steering = holders.filter((device) => STEER.test(device.name) || STEER.test(scene.joints[device.joint!].name));
   const wheels = named.length > 0 ? named : motors;
   const centre = middle(wheels.map((device) => place(frame, device.joint!)));
-  const rows = [
+  const rows = vehicle ? vehicleRows(vehicle) : [
     ...wheels.map((device) => wheelRow(scene, frame, device, centre, steering.length === 0)),
     ...steering.map((device) => steerRow(scene, frame, device)),
   ];
@@ -106,6 +114,14 @@ export function command(scene: Scene, frame: Frame, name: string, values: Map<st
     return frame.devices[start + index];
   });
   return numbers.every(Number.isFinite) ? { device: name, text: numbers.join(",") } : null;
+}
+
+function vehicleRows(vehicle: Device): Row[] {
+  const device = fullName(vehicle);
+  return [
+    { device, field: "v_forward", forward: FULL_SPEED, turn: 0 },
+    { device, field: "omega", forward: 0, turn: FULL_TURN },
+  ];
 }
 
 function wheelRow(scene: Scene, frame: Frame, device: Device, centre: Vec, differential: boolean): Row {
