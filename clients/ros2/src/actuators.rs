@@ -5,7 +5,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
-use simpartner_wire::protocol::{frame, read_numbers};
+use simpartner_wire::{
+    protocol::{frame, read_numbers},
+    signal::DeviceKind,
+};
 
 use crate::{
     messages::{JointTrajectory, Twist},
@@ -58,6 +61,7 @@ pub struct Actuator {
     pub interface: Option<Interface>,
     /// The command that is in force.
     state: Vec<f64>,
+    is_vehicle: bool,
     /// Index of the commanded number in the frame.
     place: usize,
 }
@@ -85,8 +89,14 @@ impl Actuator {
             joint: place.and(single).map(|(joint, _)| joint),
             interface: place.and(interface).map(|(interface, _)| interface),
             place: place.unwrap_or(0),
+            is_vehicle: DeviceKind::named(&device.kind).is_some_and(DeviceKind::is_vehicle),
             state,
         })
+    }
+
+    /// True for a controller of a vehicle.
+    pub fn is_vehicle(&self) -> bool {
+        self.is_vehicle
     }
 
     /// The part of a line that sets the number for its joint.
@@ -101,17 +111,30 @@ impl Actuator {
     }
 }
 
-/// The wheels of a differential drive.
+/// Simulated time without a command after which a vehicle stops, s: that of `diff_drive_controller`.
+pub const TIMEOUT_S: f64 = 0.5;
+
+/// Receiver of a `geometry_msgs/Twist`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Drive {
-    /// Actuators of the left and the right wheels, each with the direction in which it turns forwards.
-    pub wheels: [Vec<(usize, f64)>; 2],
-    /// m
-    pub wheel_radius: f64,
-    /// m
-    pub track_width: f64,
-    /// s
-    pub timeout: f64,
+pub enum Drive {
+    /// The wheels of a differential drive.
+    Wheels {
+        /// Actuators of the left and the right wheels, each with the direction in which it turns forwards.
+        wheels: [Vec<(usize, f64)>; 2],
+        /// Radius of the wheels, m.
+        wheel_radius: f64,
+        /// Distance of the left and right wheels, m.
+        track_width: f64,
+        /// Time without a command after which the wheels stop, s.
+        timeout: f64,
+    },
+    /// A vehicle controller of the server.
+    Vehicle {
+        /// Index of the actuator.
+        index: usize,
+        /// Time without a command after which it stops, s.
+        timeout: f64,
+    },
 }
 
 /// A trajectory that is being followed.
@@ -134,7 +157,7 @@ pub struct Actuators {
 }
 
 impl Actuators {
-    /// The actuators of a robot, and its wheels.
+    /// The actuators of a robot, and its vehicle.
     pub fn new(list: Vec<Actuator>, drive: Option<Drive>) -> Self {
         Self { list, following: None, drive, stop_wheels_at: None }
     }
@@ -230,15 +253,28 @@ impl Actuators {
     /// When there are no wheels, or a number is not finite.
     pub fn drive(&mut self, twist: &Twist, now: f64) -> Result<String> {
         let Some(drive) = self.drive.clone() else { bail!("this robot has no wheels to drive") };
-        let (forwards, turn) = (twist.linear.x, twist.angular.z);
-        finite(&[forwards, turn])?;
-        let half = 0.5 * turn * drive.track_width;
-        let rates = [(forwards - half) / drive.wheel_radius, (forwards + half) / drive.wheel_radius];
-        self.stop_wheels_at = Some(now + drive.timeout).filter(|_| (forwards, turn) != (0.0, 0.0));
-        let sides = drive.wheels.iter().zip(rates);
-        let wheels = sides.flat_map(|(wheels, rate)| wheels.iter().map(move |&(index, sign)| (index, sign * rate)));
-        let parts: Vec<String> = wheels.map(|(index, rate)| self.list[index].set(rate)).collect();
-        Ok(parts.join(";"))
+        let (forwards, left, turn) = (twist.linear.x, twist.linear.y, twist.angular.z);
+        finite(&[forwards, left, turn])?;
+        let is_moving = (forwards, left, turn) != (0.0, 0.0, 0.0);
+        match drive {
+            Drive::Wheels { wheels, wheel_radius, track_width, timeout } => {
+                self.stop_wheels_at = Some(now + timeout).filter(|_| is_moving);
+                let half = 0.5 * turn * track_width;
+                let rates = [(forwards - half) / wheel_radius, (forwards + half) / wheel_radius];
+                let sides = wheels.iter().zip(rates);
+                let wheels =
+                    sides.flat_map(|(wheels, rate)| wheels.iter().map(move |&(index, sign)| (index, sign * rate)));
+                let parts: Vec<String> = wheels.map(|(index, rate)| self.list[index].set(rate)).collect();
+                Ok(parts.join(";"))
+            }
+            Drive::Vehicle { index, timeout } => {
+                self.stop_wheels_at = Some(now + timeout).filter(|_| is_moving);
+                match self.list[index].state.len() {
+                    3 => self.set_raw(index, &[forwards, left, turn]),
+                    _ => self.set_raw(index, &[forwards, turn]),
+                }
+            }
+        }
     }
 
     /// The commands of the trajectory and the wheels at this time.
@@ -399,7 +435,8 @@ mod tests {
     #[test]
     fn wheels_turn_as_the_twist_says_and_stop_when_nothing_follows() {
         let wheels = [vec![(1, 1.0)], vec![(1, -1.0)]];
-        let mut actuators = actuators(Some(Drive { wheels, wheel_radius: 0.5, track_width: 2.0, timeout: 0.5 }));
+        let mut actuators =
+            actuators(Some(Drive::Wheels { wheels, wheel_radius: 0.5, track_width: 2.0, timeout: 0.5 }));
         let twist =
             |x, z| Twist { linear: Vector3 { x, ..Vector3::default() }, angular: Vector3 { z, ..Vector3::default() } };
         // 1 m/s and 0.5 rad/s to the left: 0.5 m/s at the left wheel and 1.5 at the right, which is mounted the other

@@ -186,7 +186,7 @@ struct Outputs {
     transforms: Publish<TFMessage>,
     static_transforms: Publish<TFMessage>,
     /// Base body and topic of each robot with a body.
-    odometry: Vec<(usize, Publish<Odometry>)>,
+    ground_truth: Vec<(usize, Publish<Odometry>)>,
     /// Kept open, because late subscribers receive the last message.
     _descriptions: Vec<Publish<String_>>,
 }
@@ -388,10 +388,11 @@ impl Session {
     fn publish_truth(&self) {
         let stamp = Time::from_seconds(self.truth.time);
         (self.outputs.clock)(Clock { clock: stamp.clone() });
-        (self.outputs.transforms)(links::transforms(&self.links, &self.truth, &stamp));
-        for (base, publish) in &self.outputs.odometry {
+        let odometries: Vec<_> = self.robots.iter().filter_map(Robot::odometry).collect();
+        (self.outputs.transforms)(links::transforms(&self.links, &self.truth, &odometries, &stamp));
+        for (base, publish) in &self.outputs.ground_truth {
             let centre = self.scene.bodies[*base].centre_of_mass;
-            publish(links::odometry(&self.links[*base], &self.truth.bodies[*base], centre, &stamp));
+            publish(links::ground_truth(&self.links[*base], &self.truth.bodies[*base], centre, &stamp));
         }
     }
 }
@@ -410,7 +411,7 @@ impl Outputs {
             clock: Box::new(ros.publisher("/clock", Profile::Clock)?),
             transforms: Box::new(ros.publisher("/tf", Profile::Stream)?),
             static_transforms: Box::new(ros.publisher("/tf_static", Profile::Latched)?),
-            odometry: Vec::new(),
+            ground_truth: Vec::new(),
             _descriptions: Vec::new(),
         };
         for robot in robots {
@@ -423,7 +424,7 @@ impl Outputs {
             outputs.topics.push(topic);
             if let Some(base) = scene.bodies.iter().position(|body| body.robot.as_ref() == Some(robot)) {
                 let topic = format!("{namespace}/ground_truth");
-                outputs.odometry.push((base, Box::new(ros.publisher(&topic, Profile::Stream)?)));
+                outputs.ground_truth.push((base, Box::new(ros.publisher(&topic, Profile::Stream)?)));
                 outputs.topics.push(topic);
             }
         }

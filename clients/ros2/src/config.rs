@@ -11,6 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::{
+    actuators::TIMEOUT_S,
     config_error::ConfigError,
     frames::Axes,
     ros::{Services, parse},
@@ -64,6 +65,9 @@ pub struct Robot {
     pub up: Option<Up>,
     /// Wheels that follow a `geometry_msgs/Twist`.
     pub cmd_vel: Option<CmdVel>,
+    /// False if another node, such as slam_toolbox or AMCL, publishes the transform from `map` to `odom`; by default the
+    /// bridge publishes the true one.
+    pub map_to_odom: Option<bool>,
     /// Settings of a device.
     pub devices: BTreeMap<Spanned<String>, Device>,
 }
@@ -109,9 +113,8 @@ pub struct CmdVel {
     pub timeout_s: f64,
 }
 
-/// As `diff_drive_controller` has it.
 fn half_a_second() -> f64 {
-    0.5
+    TIMEOUT_S
 }
 
 impl Default for Config {

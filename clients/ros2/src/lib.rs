@@ -29,6 +29,7 @@ pub mod lockstep;
 pub mod mesh;
 pub mod messages;
 pub mod node;
+pub mod odometry;
 pub mod placing;
 pub mod robot;
 pub mod ros;

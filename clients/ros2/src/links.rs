@@ -6,6 +6,7 @@ use crate::{
     config::Config,
     frames::{Axes, Pose},
     messages::{Header, Odometry, PoseWithCovariance, TFMessage, Time, TransformStamped, Twist, TwistWithCovariance},
+    odometry::Estimate,
     scene::{BodyState, Device, Scene, Truth, own_name},
 };
 
@@ -129,15 +130,29 @@ fn stamped(stamp: &Time, frame: &str, child: &str, pose: Pose) -> TransformStamp
     TransformStamped { header: Header::new(stamp, frame), child_frame_id: child.to_owned(), transform: pose.into() }
 }
 
-/// `/tf`: the pose of every movable link relative to its parent.
-pub fn transforms(links: &[Link], truth: &Truth, stamp: &Time) -> TFMessage {
+/// `/tf`: the pose of every movable link relative to its parent. The base of a robot with odometry hangs on its frame
+/// `odom`, and that on `map`, so that `map` has the true pose of the base. `odometries` are the bases of these robots.
+pub fn transforms(links: &[Link], truth: &Truth, odometries: &[(usize, &Estimate)], stamp: &Time) -> TFMessage {
     let poses: Vec<Pose> = links.iter().zip(&truth.bodies).map(|(link, state)| in_map(link, state)).collect();
-    let moving = links.iter().zip(&poses).filter(|(link, _)| !link.fixed);
-    let transforms = moving.map(|(link, &pose)| match link.parent {
-        Some(parent) => stamped(stamp, &links[parent].frame, &link.frame, poses[parent].inverse().then(pose)),
-        None => stamped(stamp, MAP, &link.frame, pose),
-    });
-    TFMessage { transforms: transforms.collect() }
+    let mut transforms = Vec::new();
+    for (index, (link, &pose)) in links.iter().zip(&poses).enumerate().filter(|(_, (link, _))| !link.fixed) {
+        let odometry = odometries.iter().find(|(base, _)| *base == index);
+        match (link.parent, odometry) {
+            (Some(parent), _) => {
+                let relative = poses[parent].inverse().then(pose);
+                transforms.push(stamped(stamp, &links[parent].frame, &link.frame, relative));
+            }
+            (None, None) => transforms.push(stamped(stamp, MAP, &link.frame, pose)),
+            (None, Some((_, estimate))) => {
+                let in_odom = estimate.root_pose(index, links, truth);
+                transforms.push(stamped(stamp, &estimate.frame, &link.frame, in_odom));
+                if estimate.has_map {
+                    transforms.push(stamped(stamp, MAP, &estimate.frame, pose.then(in_odom.inverse())));
+                }
+            }
+        }
+    }
+    TFMessage { transforms }
 }
 
 /// `/tf_static`: fixed links, and sensors on their links. `mounts` are sensors, their frames and axes.
@@ -171,7 +186,7 @@ pub fn origin_velocity(link: &Link, state: &BodyState, centre_of_mass: [f64; 3])
 }
 
 /// The ground truth of a robot's base.
-pub fn odometry(link: &Link, state: &BodyState, centre_of_mass: [f64; 3], stamp: &Time) -> Odometry {
+pub fn ground_truth(link: &Link, state: &BodyState, centre_of_mass: [f64; 3], stamp: &Time) -> Odometry {
     let body_from_world = state.pose.rotation.inverse();
     let turn = |vector: DVec3| link.axes.vector(body_from_world * vector).into();
     let twist = Twist { linear: turn(origin_velocity(link, state, centre_of_mass)), angular: turn(state.spin) };
@@ -204,7 +219,7 @@ mod tests {
             state(DVec3::new(angle, 2.0, -angle), DQuat::from_rotation_x(angle), DVec3::ZERO, DVec3::ZERO)
         });
         let truth = Truth { world: 0, step: 5, time: 0.005, bodies: vec![base, arm, ball], joints: Vec::new() };
-        let message = transforms(&links, &truth, &Time::from_seconds(0.005));
+        let message = transforms(&links, &truth, &[], &Time::from_seconds(0.005));
         let [base_in_map, arm_on_base, ball_in_map] = &message.transforms[..] else { panic!("{message:?}") };
         let names =
             |transform: &TransformStamped| (transform.header.frame_id.clone(), transform.child_frame_id.clone());
@@ -233,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn odometry_tells_the_velocity_of_the_origin_in_the_links_axes() {
+    fn the_ground_truth_has_the_velocity_of_the_origin_in_the_links_axes() {
         // It turns about the vertical at 2 rad/s, its centre of mass 1 m before its origin, heading to our -z: to the
         // left.
         let heading = DQuat::from_rotation_y(std::f64::consts::FRAC_PI_2);
@@ -243,7 +258,7 @@ mod tests {
         let state = state(DVec3::ZERO, heading, velocity, spin);
         let origin = DVec3::ZERO;
         let link = Link { frame: "base".into(), axes: Axes::YUp, origin, parent: None, joint: None, fixed: false };
-        let message = odometry(&link, &state, [1.0, 0.0, 0.0], &Time::default());
+        let message = ground_truth(&link, &state, [1.0, 0.0, 0.0], &Time::default());
         let near = |got: &Vector3, x: f64, y: f64, z: f64| {
             assert!((DVec3::new(got.x, got.y, got.z) - DVec3::new(x, y, z)).length() < 1e-14, "{got:?}");
         };

@@ -6,13 +6,14 @@ use anyhow::{Result, bail};
 use tokio::{sync::mpsc::Sender, task::JoinSet};
 
 use crate::{
-    actuators::{Actuator, Actuators, Drive, Interface},
+    actuators::{Actuator, Actuators, Drive, Interface, TIMEOUT_S},
     cameras::{self, Camera},
     config::{Config, Source},
     frames::Axes,
     link::Server,
-    links::{Link, MAP, Naming},
-    messages::{Float64MultiArray, Header, JointState, JointTrajectory, RosMessage, Time, Twist},
+    links::{Link, MAP, Naming, links_of, root_of},
+    messages::{Float64MultiArray, Header, JointState, JointTrajectory, Odometry, RosMessage, Time, Twist},
+    odometry::Estimate,
     ros::{Profile, Publish, Ros, snake_case},
     scene::{Device, Scene, Truth, own_name},
     sensors::{self, Kind, Mount},
@@ -77,6 +78,8 @@ struct Sensor {
     interval: u64,
     /// The joint that it reads, of an encoder.
     joint: Option<usize>,
+    /// The topic of an odometry.
+    odometry: Option<Publish<Odometry>>,
 }
 
 /// Pose of a sensor on a link.
@@ -107,6 +110,9 @@ pub struct Robot {
     encoders: Vec<Option<[f64; 6]>>,
     joint_states: Publish<JointState>,
     actuators: Actuators,
+    /// The base link, and what its odometry sensors estimate, in their order among the sensors.
+    base: Option<usize>,
+    estimates: Vec<Estimate>,
 }
 
 /// Builds a robot's topics.
@@ -142,7 +148,8 @@ impl RobotBuilder<'_> {
         let topic = format!("{}/joint_states", naming.namespace);
         let joint_states: Publish<JointState> = Box::new(self.ros.publisher(&topic, Profile::Stream)?);
         let mut topics = vec![topic];
-        let (sensors, frames) = self.sensors(name, &naming, &mut topics).await?;
+        let mut estimates = Vec::new();
+        let (sensors, frames) = self.sensors(name, &naming, &mut topics, &mut estimates).await?;
         let actuators = self.actuators(name, &naming, place, &mut topics).await?;
         let joints = self.scene.joints.iter().enumerate();
         let own = |joint: &crate::scene::Joint| self.scene.bodies[joint.child].robot.as_deref() == Some(name);
@@ -158,6 +165,8 @@ impl RobotBuilder<'_> {
             sensors,
             joint_states,
             actuators,
+            base: root_of(self.links, &links_of(self.scene, name).collect::<Vec<_>>()),
+            estimates,
         })
     }
 
@@ -166,6 +175,7 @@ impl RobotBuilder<'_> {
         robot: &str,
         naming: &Naming,
         topics: &mut Vec<String>,
+        estimates: &mut Vec<Estimate>,
     ) -> Result<(Vec<Sensor>, Vec<SensorFrame>)> {
         let (mut list, mut frames, mut start) = (Vec::new(), Vec::new(), 0);
         let scene = Rc::clone(self.scene);
@@ -185,7 +195,12 @@ impl RobotBuilder<'_> {
             let axes = sensors::axes_of(device, naming.axes);
             let frame = naming.sensor_frame(device, self.links);
             let mount = self.mount(device, naming, &frame, axes);
-            let by_name = || self.ros.free_name(&format!("{}/{}", naming.namespace, snake_case(&device.name)));
+            let is_odometry = sensors::kind_of(device) == Some(Kind::Odometry);
+            let default_name = match is_odometry && estimates.is_empty() {
+                true => "odom".to_owned(),
+                false => snake_case(&device.name),
+            };
+            let by_name = || self.ros.free_name(&format!("{}/{default_name}", naming.namespace));
             let topic = own.topic.unwrap_or_else(by_name);
             let wanted = scene.steps_in(1.0 / own.rate_hz.unwrap_or(self.config.rate_hz));
             let publish = sensors::publisher(self.ros, &scene, device, &mount, &topic, profile)?;
@@ -194,19 +209,25 @@ impl RobotBuilder<'_> {
                 frames.push(SensorFrame { device: index, frame: optical.clone(), axes: Axes::Optical });
                 let every = ((wanted + device.interval_steps / 2) / device.interval_steps.max(1)).max(1);
                 let is_reliable = self.config.reliable_sensors;
-                let camera = Camera { device, frame: optical, topic, every, is_reliable };
+                let camera = Camera { device, frame: optical, topic: topic.clone(), every, is_reliable };
                 topics.extend(cameras::open(&camera, self.ros, self.server, self.missed, self.tasks).await?);
-            } else if publish.is_some() {
-                topics.push(topic);
             }
-            if device.body.is_some() {
+            let mut odometry = None;
+            if is_odometry {
+                let has_map = settings.and_then(|robot| robot.map_to_odom).unwrap_or(true);
+                let odom = format!("{}odom", naming.frame_prefix);
+                estimates.extend(Estimate::new(device, self.links, odom, has_map));
+                odometry = Some(Box::new(self.ros.publisher(&topic, profile)?) as Publish<Odometry>);
+            }
+            topics.extend((publish.is_some() || is_odometry).then_some(topic));
+            if device.body.is_some() && !is_odometry {
                 frames.push(SensorFrame { device: index, frame, axes });
             }
             let joint = device.joint.filter(|_| sensors::kind_of(device) == Some(Kind::Joint));
             let interval = device.interval_steps.max(1);
             // As often as wanted, but no reading twice.
             let schedule = Schedule::every(interval * ((wanted + interval / 2) / interval).max(1));
-            list.push(Sensor { name: device.name.clone(), fields, publish, schedule, interval, joint });
+            list.push(Sensor { name: device.name.clone(), fields, publish, schedule, interval, joint, odometry });
         }
         Ok((list, frames))
     }
@@ -255,7 +276,14 @@ impl RobotBuilder<'_> {
                     None => error,
                 })?)
             }
-            None => None,
+            // A vehicle controller of the model needs no settings.
+            None => match list.iter().position(Actuator::is_vehicle) {
+                Some(index) => {
+                    self.subscribe(place, format!("{}/cmd_vel", naming.namespace), topics, CommandKind::Drive)?;
+                    Some(Drive::Vehicle { index, timeout: TIMEOUT_S })
+                }
+                None => None,
+            },
         };
         let actuators = Actuators::new(list, drive);
         for interface in Interface::ALL.into_iter().filter(|&interface| !actuators.with(interface).is_empty()) {
@@ -316,7 +344,7 @@ fn drive_of(wheels: &crate::config::CmdVel, list: &[Actuator]) -> Result<Drive> 
         };
         names.iter().map(wheel).collect()
     };
-    Ok(Drive {
+    Ok(Drive::Wheels {
         wheels: [side(&wheels.left)?, side(&wheels.right)?],
         wheel_radius: wheels.wheel_radius,
         track_width: wheels.track_width,
@@ -327,7 +355,9 @@ fn drive_of(wheels: &crate::config::CmdVel, list: &[Actuator]) -> Result<Drive> 
 impl Robot {
     /// Publishes the readings of a step, except those of devices that are powered off. Each has its own time stamp.
     pub fn publish(&mut self, step: u64, values: &[f64], off: &[&str]) {
+        let mut estimates = self.estimates.iter_mut();
         for sensor in &mut self.sensors {
+            let estimate = sensor.odometry.as_ref().and_then(|publish| Some((estimates.next()?, publish)));
             let Some(fields) = values.get(sensor.fields.clone()) else { continue };
             if off.contains(&sensor.name.as_str()) {
                 continue;
@@ -336,10 +366,22 @@ impl Robot {
                 self.encoders[joint] = fields.try_into().ok();
             }
             let made = step - step % sensor.interval;
+            if let Some((estimate, publish)) = estimate {
+                estimate.update(fields);
+                if sensor.schedule.is_due(made) {
+                    publish(estimate.message(&Time::from_seconds(made as f64 * self.scene.timestep)));
+                }
+                continue;
+            }
             if let Some(publish) = sensor.publish.as_ref().filter(|_| sensor.schedule.is_due(made)) {
                 publish(fields, &Time::from_seconds(made as f64 * self.scene.timestep));
             }
         }
+    }
+
+    /// The base link, and the odometry from which its frame `odom` follows; `None` without an OdometrySensor.
+    pub fn odometry(&self) -> Option<(usize, &Estimate)> {
+        Some((self.base?, self.estimates.first()?))
     }
 
     /// Publishes the joints: the readings of encoders, and the true state of joints without one.

@@ -6,8 +6,9 @@ use bevy_math::{DQuat, DVec3};
 use crate::{
     frames::{Axes, Pose},
     messages::{
-        Bool, Float64MultiArray, Header, Imu, LaserScan, NavSatFix, NavSatStatus, PointCloud2, PointField,
-        PointStamped, PoseStamped, Range, RosMessage, Time, Twist, TwistStamped, Vector3Stamped, Wrench, WrenchStamped,
+        Bool, Float64MultiArray, FluidPressure, Header, Imu, LaserScan, NavSatFix, NavSatStatus, PointCloud2,
+        PointField, PointStamped, PoseStamped, Range, RosMessage, Time, Twist, TwistStamped, Vector3Stamped, Wrench,
+        WrenchStamped,
     },
     ros::{Profile, Ros},
     scene::{Device, Scene},
@@ -50,8 +51,12 @@ pub enum Kind {
     Wrench,
     /// `std_msgs/Bool`
     Pressed,
-    /// `std_msgs/Float64MultiArray`, all numbers: ROS has no message of a wheel in soil
+    /// `sensor_msgs/FluidPressure`
+    Pressure,
+    /// `std_msgs/Float64MultiArray`, all numbers: ROS has no message of a wheel in soil, of heights and of air speeds
     Numbers,
+    /// `nav_msgs/Odometry`: see [`crate::odometry`]
+    Odometry,
     /// Images and what goes with them, on several topics: see [`crate::cameras`]
     Camera,
     /// No topic of its own: its joint in `sensor_msgs/JointState`
@@ -64,10 +69,10 @@ impl Kind {
         match self {
             Self::Imu => 10,
             Self::Pose => 7,
-            Self::Twist | Self::Wrench | Self::Joint => 6,
+            Self::Twist | Self::Wrench | Self::Joint | Self::Odometry => 6,
             Self::North => 4,
             Self::Point | Self::Accelerometer | Self::Gyroscope | Self::NavSatFix => 3,
-            Self::Range | Self::Scan | Self::Pressed | Self::Numbers | Self::Camera => 1,
+            Self::Range | Self::Scan | Self::Pressed | Self::Pressure | Self::Numbers | Self::Camera => 1,
         }
     }
 }
@@ -92,6 +97,10 @@ pub const TABLE: &[(&str, Kind)] = &[
     ("ForceTorqueSensor", Kind::Wrench),
     ("BumperSensor", Kind::Pressed),
     ("SoilSensor", Kind::Numbers),
+    ("AltimeterSensor", Kind::Numbers),
+    ("AirSpeedSensor", Kind::Numbers),
+    ("BarometerSensor", Kind::Pressure),
+    ("OdometrySensor", Kind::Odometry),
     ("JointEncoder", Kind::Joint),
 ];
 
@@ -139,7 +148,7 @@ pub fn publisher(
 ) -> Result<Option<Publish>> {
     let Mount { frame, axes } = mount.clone();
     Ok(match checked_kind(device)? {
-        None | Some(Kind::Joint | Kind::Camera) => None,
+        None | Some(Kind::Joint | Kind::Camera | Kind::Odometry) => None,
         Some(Kind::Point) => Some(open(ros, topic, profile, move |v, stamp| PointStamped {
             header: Header::new(stamp, &frame),
             point: Axes::YUp.vector(vector(v)).into(),
@@ -175,6 +184,12 @@ pub fn publisher(
             WrenchStamped { header: Header::new(stamp, &frame), wrench }
         })?),
         Some(Kind::Pressed) => Some(open(ros, topic, profile, |v, _| Bool { data: v[0] != 0.0 })?),
+        Some(Kind::Pressure) => Some(open(ros, topic, profile, move |v, stamp| FluidPressure {
+            header: Header::new(stamp, &frame),
+            fluid_pressure: v[0],
+            // Unknown.
+            variance: 0.0,
+        })?),
         Some(Kind::Numbers) => Some(open(ros, topic, profile, |v, _| numbers(v))?),
         Some(Kind::Range) => {
             let range = device.rays.as_ref().map_or(f64::INFINITY, |rays| rays.range);

@@ -72,6 +72,47 @@ class Sensors(Rig):
         truth.wait(lambda message: near(message.twist.twist.linear.x, 0, 0.02))
 
 
+class Vehicles(Rig):
+    """A vehicle controller and its odometry, without settings."""
+
+    def test_a_vehicle_follows_a_twist_and_its_base_hangs_on_odom(self) -> None:
+        self.serve('<world name="w"><surface a="0" b="1" c="0" d="0" friction="1"/>'
+                   '<robot file="differential_drive.xml" name="Burger"><pose x="2" z="-1"/></robot></world>')  # fmt: skip
+        bridge = self.bridge()
+        self.assertIn("/cmd_vel", bridge.lines)
+        self.assertIn("/odom", bridge.lines)
+        ros = self.ros()
+        odometry = ros.reader("/odom", "nav_msgs/msg/Odometry")
+        frames = ros.reader("/tf", "tf2_msgs/msg/TFMessage")
+        first = odometry.wait()
+        self.assertEqual((first.header.frame_id, first.child_frame_id), ("odom", "Base"))
+        writer = ros.writer("/cmd_vel", "geometry_msgs/msg/Twist")
+        twist = make("geometry_msgs/msg/Twist", linear={"x": 0.2}, angular={"z": 0.4})
+        publish(writer, twist)
+        end = time.monotonic() + 30
+        while True:
+            writer.write(twist)
+            now = odometry.wait().twist.twist
+            if near(now.linear.x, 0.2, 0.01) and near(now.angular.z, 0.4, 0.02):
+                break
+            self.assertLess(time.monotonic(), end, now)
+        # The chain from map to the base is that of the true pose, where the robot began.
+        links = {item.child_frame_id: item for item in frames.wait().transforms}
+        self.assertEqual(links["Base"].header.frame_id, "odom")
+        self.assertEqual(links["odom"].header.frame_id, "map")
+        origin = links["odom"].transform.translation
+        self.assertTrue(near(origin.x, 2, 0.01) and near(origin.y, 1, 0.01), origin)
+        # Nobody commands it any more.
+        odometry.wait(lambda message: near(message.twist.twist.linear.x, 0, 1e-3))
+
+    def test_another_node_may_own_the_transform_to_the_map(self) -> None:
+        self.serve('<world name="w"><robot file="differential_drive.xml" name="Burger"/></world>')
+        self.bridge("[robots.Burger]\nmap_to_odom = false\n")
+        links = self.ros().reader("/tf", "tf2_msgs/msg/TFMessage").wait().transforms
+        self.assertNotIn("odom", {item.child_frame_id for item in links})
+        self.assertIn(("odom", "Base"), {(item.header.frame_id, item.child_frame_id) for item in links})
+
+
 class Worlds(Rig):
     """Other worlds than one with a robot."""
 
