@@ -21,6 +21,7 @@ mod entities;
 mod examples;
 mod filters;
 mod first_hour;
+mod fluids;
 mod grasp;
 mod grasp_task;
 mod habits;

@@ -7,7 +7,7 @@ use simpartner_description::World;
 use simpartner_dynamics::{EngineKind, Settings};
 use simpartner_model::{
     Body, BodyId, FrictionRule, Heightfield, Joint, JointKind, Material, Mechanism, Placed, Plane, Pose, Robot,
-    RobotId, Shape,
+    RobotId, Shape, SurfaceMotion,
 };
 use simpartner_wire::signal::Port;
 
@@ -135,6 +135,7 @@ pub const GRIP: Material = Material {
     damping: 0.0,
     slip: 0.0,
     surface_velocity: DVec3::ZERO,
+    surface_motion: SurfaceMotion::Uniform,
     grousers: 0.0,
     soil: None,
 };

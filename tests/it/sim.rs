@@ -221,6 +221,7 @@ fn burdened(seed: u64) -> Simulation {
             DeviceSpec::Actuator(actuator) => {
                 actuator.watchdog = Some(Watchdog { timeout_s: 0.15, action: OnTimeout::Hold });
             }
+            DeviceSpec::Vehicle(_) => {}
         }
     }
     let inertial = Sensor::on(trunk, Pose::IDENTITY, DeviceKind::ImuSensor);

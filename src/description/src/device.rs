@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, JointId, Pose, RobotId};
 use simpartner_wire::signal::{CameraOptics, DeviceKind, Port};
 
+use crate::vehicle::Vehicle;
+
 /// A sensor or an actuator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Device {
@@ -20,13 +22,15 @@ pub struct Device {
     pub source: String,
 }
 
-/// The two sorts of device.
+/// The sorts of device.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeviceSpec {
     /// A device that measures.
     Sensor(Sensor),
     /// A device that drives a joint or pushes a body.
     Actuator(Actuator),
+    /// A device that drives the wheels or tracks of a vehicle.
+    Vehicle(Vehicle),
 }
 
 /// A sensor.
@@ -46,6 +50,8 @@ pub struct Sensor {
     pub dropout: f64,
     /// Noise of each quantity of its kind, or empty.
     pub noise: Vec<Noise>,
+    /// The vehicle whose odometry it is; `None` for all other kinds.
+    pub vehicle: Option<Box<Vehicle>>,
 }
 
 /// Measurement errors of a quantity, in its unit; for a quaternion in radians about the
@@ -261,6 +267,23 @@ pub enum Law {
     Force(Push),
     /// Velocity commands of a body's surface, in the body's axes; this velocity until the first command, m/s.
     Surface(DVec3),
+    /// Rate commands of a propeller.
+    Propeller(Propeller),
+}
+
+/// A propeller, which pushes along the y axis of its mount.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Propeller {
+    /// Thrust over the square of the rate, N s²/rad².
+    pub thrust: f64,
+    /// Torque over the square of the rate, N m s²/rad².
+    pub torque: f64,
+    /// Time constant of the rate, s; 0 for a rotor that follows at once.
+    pub time_constant: f64,
+    /// Largest rate, rad/s.
+    pub max_rate: f64,
+    /// 1 if a positive rate turns about the y axis, to the left seen from above; -1 for the other sense.
+    pub sense: f64,
 }
 
 /// Push on a body until the first command.
@@ -352,6 +375,7 @@ impl Sensor {
             latency_s: 0.0,
             dropout: 0.0,
             noise: Vec::new(),
+            vehicle: None,
         }
     }
 }
@@ -380,6 +404,12 @@ impl From<Actuator> for DeviceSpec {
     }
 }
 
+impl From<Vehicle> for DeviceSpec {
+    fn from(vehicle: Vehicle) -> Self {
+        Self::Vehicle(vehicle)
+    }
+}
+
 impl DeviceSpec {
     /// Its kind.
     pub fn kind(&self) -> DeviceKind {
@@ -392,7 +422,9 @@ impl DeviceSpec {
                 Law::Effort => DeviceKind::EffortController,
                 Law::Force(_) => DeviceKind::ForceActuator,
                 Law::Surface(_) => DeviceKind::ConveyorController,
+                Law::Propeller(_) => DeviceKind::PropellerController,
             },
+            Self::Vehicle(vehicle) => vehicle.kind,
         }
     }
 
@@ -405,12 +437,20 @@ impl DeviceSpec {
     }
 
     /// The same device on other bodies and joints, for a robot that is placed in a world.
-    pub fn moved(mut self, body_id: impl Fn(BodyId) -> BodyId, joint_id: impl Fn(JointId) -> JointId) -> Self {
-        match self.mount_mut() {
-            Mount::Body { body, .. } => *body = body_id(*body),
-            Mount::Joint(joint) => *joint = joint_id(*joint),
+    pub fn moved(self, body_id: impl Fn(BodyId) -> BodyId, joint_id: impl Fn(JointId) -> JointId) -> Self {
+        let moved = |mount| match mount {
+            Mount::Body { body, pose } => Mount::Body { body: body_id(body), pose },
+            Mount::Joint(joint) => Mount::Joint(joint_id(joint)),
+        };
+        match self {
+            Self::Sensor(sensor) => Self::Sensor(Sensor {
+                mount: moved(sensor.mount),
+                vehicle: sensor.vehicle.map(|vehicle| Box::new(vehicle.moved(&body_id, &joint_id))),
+                ..sensor
+            }),
+            Self::Actuator(actuator) => Self::Actuator(Actuator { mount: moved(actuator.mount), ..actuator }),
+            Self::Vehicle(vehicle) => Self::Vehicle(vehicle.moved(&body_id, &joint_id)),
         }
-        self
     }
 
     /// Its mount.
@@ -418,13 +458,7 @@ impl DeviceSpec {
         match self {
             Self::Sensor(sensor) => sensor.mount,
             Self::Actuator(actuator) => actuator.mount,
-        }
-    }
-
-    fn mount_mut(&mut self) -> &mut Mount {
-        match self {
-            Self::Sensor(sensor) => &mut sensor.mount,
-            Self::Actuator(actuator) => &mut actuator.mount,
+            Self::Vehicle(vehicle) => Mount::Body { body: vehicle.body, pose: vehicle.pose },
         }
     }
 
@@ -432,7 +466,7 @@ impl DeviceSpec {
     pub fn rate_hz(&self) -> Option<f64> {
         match self {
             Self::Sensor(sensor) => sensor.rate_hz,
-            Self::Actuator(_) => None,
+            Self::Actuator(_) | Self::Vehicle(_) => None,
         }
     }
 }

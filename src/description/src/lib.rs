@@ -14,17 +14,19 @@ mod sequence;
 mod source;
 mod text;
 mod texture;
+mod vehicle;
 pub mod xml;
 
 pub use device::{
     Actuator, Camera, Device, DeviceSpec, Frame, GeographicOrigin, ImageNoise, Law, MotorLimits, Mount, Noise,
-    OnTimeout, PidGains, Push, Scanner, Sensor, SensorOptions, Watchdog,
+    OnTimeout, PidGains, Propeller, Push, Scanner, Sensor, SensorOptions, Watchdog,
 };
 pub use parameter::{Parameter, ParameterError, ParameterPath, ParameterValue, Parameters};
 pub use sequence::{
     Comparison, Condition, DeviceReference, Section, Sequence, SequenceItem, Timeline, TimelineCommand,
 };
 pub use source::{Content, SourceFile, Warning};
+pub use vehicle::{MotionLimits, Steering, Track, Vehicle, VehicleWheel};
 
 use simpartner_model::{DeviceId, GraspTask, Mechanism, Robot};
 use simpartner_wire::signal::Port;

@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 use simpartner_description::{
-    DeviceSpec, Law, Mount, Sensor, World,
+    DeviceSpec, Law, Mount, Parameters, Sensor, Vehicle, World,
     xml::{self, Document},
 };
 use simpartner_model::{Axis, Body, FreeAxis, FrictionDirection};
@@ -60,7 +60,7 @@ fn law(world: &World, joint: &str) -> Option<Law> {
             Mount::Joint(id) if world.mechanism.joint(id).name == joint => Some(actuator.law),
             _ => None,
         },
-        DeviceSpec::Sensor(_) => None,
+        DeviceSpec::Sensor(_) | DeviceSpec::Vehicle(_) => None,
     })
 }
 
@@ -137,6 +137,7 @@ fn plugins_drive_couple_measure_and_push() {
          <plugin name=\"states\" filename=\"libgazebo_ros_joint_state_publisher.so\"/>
          <plugin name=\"odd\" filename=\"libmine.so\"/></gazebo>",
     );
+    // The two wheels are in one place, so they are no vehicle.
     assert!(matches!(law(&world, "left"), Some(Law::Velocity)) && matches!(law(&world, "right"), Some(Law::Velocity)));
     assert_eq!(axis(&world, "left").max_effort, 5.0, "the lower bound counts");
     assert!(matches!(law(&world, "shoulder"), Some(Law::Position)));
@@ -149,6 +150,87 @@ fn plugins_drive_couple_measure_and_push() {
     let told = told(&world);
     assert!(told.contains("the plugin libmine.so is left out"), "{told}");
     assert!(!told.contains("joint_state"), "{told}");
+}
+
+fn vehicle(world: &World) -> &Vehicle {
+    let vehicles = world.devices.iter().filter_map(|device| match &device.spec {
+        DeviceSpec::Vehicle(vehicle) => Some(vehicle),
+        _ => None,
+    });
+    vehicles.into_iter().next().expect("a vehicle controller")
+}
+
+/// A car of Gazebo, its wheels and knuckles of these kinds of joint.
+fn car(plugin: &str) -> World {
+    let wheel = |name: &str, x: f64, y: f64, on: &str| {
+        format!(
+            "<link name='{name}'><pose>{x} {y} 0.3 -1.570796326794897 0 0</pose><inertial><mass>10</mass></inertial>
+             <collision name='c'><geometry><cylinder><radius>0.3</radius><length>0.1</length></cylinder></geometry></collision></link>
+             <joint name='{name}_axle' type='revolute'><parent>{on}</parent><child>{name}</child><axis><xyz>0 0 1</xyz></axis></joint>"
+        )
+    };
+    let knuckle = |name: &str, y: f64| {
+        format!(
+            "<link name='{name}'><pose>2 {y} 0.3 0 0 0</pose><inertial><mass>2</mass></inertial></link>
+             <joint name='{name}_steering' type='revolute'><parent>chassis</parent><child>{name}</child><axis><xyz>0 0 1</xyz>
+             <limit><lower>-0.5</lower><upper>0.5</upper></limit></axis></joint>"
+        )
+    };
+    let parts = [
+        wheel("rl", 0.0, 0.7, "chassis"),
+        wheel("rr", 0.0, -0.7, "chassis"),
+        knuckle("kl", 0.7),
+        knuckle("kr", -0.7),
+        wheel("fl", 2.0, 0.7, "kl"),
+        wheel("fr", 2.0, -0.7, "kr"),
+    ];
+    let text = format!(
+        "<sdf version='1.9'><model name='car'><link name='chassis'><pose>1 0 0.5 0 0 0</pose><inertial><mass>500</mass></inertial></link>
+         {}{plugin}</model></sdf>",
+        parts.concat()
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("car.sdf");
+    std::fs::write(&path, text).unwrap();
+    xml::read_world_or_robot(&path, false, &Parameters::default()).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// Wheels are at their places ahead and to the left, whichever way their joints turn, and keep the limits of the plugin.
+#[test]
+fn an_ackermann_plugin_is_a_vehicle() {
+    let world = car(
+        "<plugin filename='gz-sim-ackermann-steering-system' name='gz::sim::systems::AckermannSteering'>
+         <left_joint>rl_axle</left_joint><left_joint>fl_axle</left_joint><right_joint>rr_axle</right_joint><right_joint>fr_axle</right_joint>
+         <left_steering_joint>kl_steering</left_steering_joint><right_steering_joint>kr_steering</right_steering_joint>
+         <wheel_separation>1.4</wheel_separation><wheel_base>2</wheel_base><steering_limit>0.5</steering_limit>
+         <max_velocity>3</max_velocity><max_acceleration>2</max_acceleration></plugin>",
+    );
+    let vehicle = vehicle(&world);
+    assert_eq!(vehicle.kind, DeviceKind::AckermannController);
+    let places: Vec<[f64; 2]> =
+        vehicle.wheels.iter().map(|wheel| (wheel.centre * 1e9).round().to_array().map(|v| v / 1e9)).collect();
+    // In the frame of the chassis, 1 m ahead of the rear axle.
+    assert_eq!(places, [[-1.0, 0.7], [1.0, 0.7], [-1.0, -0.7], [1.0, -0.7]]);
+    assert!(vehicle.wheels.iter().all(|wheel| (wheel.rolling.x - 1.0).abs() < 1e-12 && wheel.radius == 0.3));
+    let steered: Vec<bool> = vehicle.wheels.iter().map(|wheel| wheel.steering.is_some()).collect();
+    assert_eq!(steered, [false, true, false, true]);
+    assert_eq!((vehicle.linear.speed, vehicle.linear.acceleration), (3.0, 2.0));
+    assert_eq!(vehicle.wheels[1].steering.unwrap().stops, [-0.5, 0.5]);
+    let odometry = world.devices.iter().filter(|device| device.spec.kind() == DeviceKind::OdometrySensor).count();
+    assert_eq!(odometry, 1);
+    assert!(law(&world, "kl_steering").is_none());
+}
+
+/// The separation and radius of a plugin that differ from the model's hold for commands and odometry, as in Gazebo.
+#[test]
+fn a_drive_plugin_keeps_its_own_separation() {
+    let world = car(
+        "<plugin filename='gz-sim-diff-drive-system' name='gz::sim::systems::DiffDrive'><left_joint>rl_axle</left_joint>
+         <right_joint>rr_axle</right_joint><wheel_separation>2.1</wheel_separation><wheel_radius>0.25</wheel_radius></plugin>",
+    );
+    let [left, right] = &vehicle(&world).wheels[..] else { panic!("two wheels") };
+    assert!((left.centre.y - 1.05).abs() < 1e-12 && (right.centre.y + 1.05).abs() < 1e-12 && left.radius == 0.25);
+    assert!(law(&world, "kl_steering").is_none() && law(&world, "fl_axle").is_none(), "the file names what is driven");
 }
 
 #[test]

@@ -57,10 +57,15 @@ pub trait Engine: Send {
         true
     }
 
-    /// Sets the velocity of a body's surface, m/s in the body's axes, until it is set again. False if the engine has no
-    /// moving surfaces.
+    /// Sets the velocity of a body's surface, m/s in the body's axes, until it is set again. The material tells whether
+    /// the surface moves uniformly or as a belt. False if the engine has no moving surfaces.
     fn set_surface_velocity(&mut self, _body: BodyId, _velocity: DVec3) -> bool {
         false
+    }
+
+    /// Velocity of a body's surface, m/s in the body's axes: as set, or that of its material.
+    fn surface_velocity(&self, _body: BodyId) -> DVec3 {
+        DVec3::ZERO
     }
 
     /// Applies an external wrench to a body during the next step: a force at `point`, which is given in the body's

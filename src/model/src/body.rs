@@ -2,7 +2,7 @@
 
 use bevy_math::{DMat3, DVec3};
 
-use super::{Color, Look, Placed, Pose, Soil, Visual};
+use super::{Color, FluidProperties, Look, Placed, Pose, Soil, Visual};
 use crate::RobotId;
 
 /// A rigid body.
@@ -39,6 +39,8 @@ pub struct Body {
     /// Materials of the parts of a compound collision shape, in their order; `None` for the body's own. Empty if all
     /// parts have the body's.
     pub part_materials: Vec<Option<Material>>,
+    /// Its properties in air and water; `None` if no fluid acts on it.
+    pub fluid: Option<Box<FluidProperties>>,
     /// Class in segmentation images; 0 without one.
     pub class: u16,
     /// `file:line:column` of its element, for messages.
@@ -63,6 +65,7 @@ impl Default for Body {
             filter: CollisionFilter::default(),
             material: Material::default(),
             part_materials: Vec::new(),
+            fluid: None,
             class: 0,
             source: String::new(),
         }
@@ -169,6 +172,8 @@ pub struct Material {
     /// Velocity of the surface relative to its body, body axes, m/s: that of a conveyor's belt. Of a ground, world
     /// axes. Only its part in the surface counts.
     pub surface_velocity: DVec3,
+    /// The way in which the surface velocity moves the surface.
+    pub surface_motion: SurfaceMotion,
     /// Height of grousers beyond a wheel's radius, m.
     pub grousers: f64,
     /// Soil of a ground that bodies sink into. `None` for firm ground, and for every body.
@@ -221,6 +226,17 @@ impl ContactDimensions {
     }
 }
 
+/// Motion of a surface relative to its body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SurfaceMotion {
+    /// All of the surface moves with the surface velocity v, like the top of a conveyor.
+    #[default]
+    Uniform,
+    /// A belt runs around the body: the surface moves with v x n, n the outward normal. The vector v points along the
+    /// axle of the belt's rollers, and its length is the speed of the belt.
+    Belt,
+}
+
 /// Friction in a second direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CrossFriction {
@@ -237,6 +253,14 @@ pub enum FrictionDirection {
     Along(DVec3),
     /// Across the axle of a wheel, a unit vector fixed in the body: the direction in which it rolls.
     AcrossAxle(DVec3),
+    /// Along the rollers on the rim of a mecanum or omni wheel, which turn freely across their axes.
+    AlongRollers {
+        /// The axle of the wheel, a unit vector fixed in the body.
+        axle: DVec3,
+        /// Angle from the axle to the axis of the roller that touches, about the normal that points from the other
+        /// surface to the wheel, rad.
+        angle: f64,
+    },
 }
 
 impl Default for Material {
@@ -254,6 +278,7 @@ impl Default for Material {
             damping: 0.0,
             slip: 0.0,
             surface_velocity: DVec3::ZERO,
+            surface_motion: SurfaceMotion::Uniform,
             grousers: 0.0,
             soil: None,
         }

@@ -8,6 +8,7 @@ mod body;
 mod color;
 mod coupling;
 mod ellipsoid_surface;
+mod fluid;
 mod graph;
 mod grasp;
 mod grasp_task;
@@ -33,10 +34,12 @@ mod wheel;
 pub use assembly::close_loops;
 pub use body::{
     Body, CollisionFilter, ContactDimensions, CrossFriction, FrictionDirection, FrictionRule, Inertia, Material,
+    SurfaceMotion,
 };
 pub use color::{Color, NotAColor};
 pub use coupling::{Coupling, JointAxis};
 pub use ellipsoid_surface::ellipsoid_surface;
+pub use fluid::{Air, FluidDamping, FluidDrag, FluidProperties, FluidState, Fluids, Water, Wing};
 pub use graph::{Graph, SpanningForest, Tree, TreeEdge};
 pub use grasp::{Contact, ContactKind, Grasp, Patch};
 pub use grasp_task::{Conditions, Drive, DriveKind, Finger, GraspTask, Sampling, SamplingMode, Suction};
@@ -77,6 +80,8 @@ pub struct Mechanism {
     pub apart: Vec<[BodyId; 2]>,
     /// Couplings of their axes.
     pub couplings: Vec<Coupling>,
+    /// Air and water.
+    pub fluids: Fluids,
     /// Light, for pictures.
     pub scenery: Scenery,
 }

@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 
-use crate::{Axis, BodyId, FreeAxis, Joint, Mechanism, Placed};
+use crate::{Axis, Body, BodyId, FreeAxis, Joint, Mechanism, Placed};
 
 /// Tolerance of a round shape's axis against its axle, as a sine, and of its centre, as a fraction of its radius: the
 /// accuracy of measuring a drawing.
@@ -29,21 +29,28 @@ impl Mechanism {
     /// The wheel of a joint: its child or otherwise its parent, if the joint has one turning coordinate without stops,
     /// and the collision shape of the body is a sphere, or a cylinder, capsule or spheroid about the axle.
     pub fn wheel(&self, joint: &Joint) -> Option<Wheel> {
-        let mut free = joint.free_coordinates();
+        joint.wheel(&self.bodies)
+    }
+}
+
+impl Joint {
+    /// The wheel of this joint, as in [`Mechanism::wheel`]; `bodies` are those that its ids count.
+    pub fn wheel(&self, bodies: &[Body]) -> Option<Wheel> {
+        let mut free = self.free_coordinates();
         let (Some((coordinate, own)), None) = (free.next(), free.next()) else { return None };
-        let Axis::Free(limits) = joint.axes[coordinate] else { return None };
+        let Axis::Free(limits) = self.axes[coordinate] else { return None };
         let is_endless = limits.lower == f64::NEG_INFINITY && limits.upper == f64::INFINITY;
         if own.linear || !is_endless {
             return None;
         }
-        let axis = joint.direction(own);
-        [joint.child, joint.parent].into_iter().find_map(|id| {
-            let body = self.body(id);
+        let axis = self.direction(own);
+        [self.child, self.parent].into_iter().find_map(|id| {
+            let body = &bodies[id.index()];
             let placed = body.collision_shape()?;
             let radius = placed.shape.rolling_radius()?;
             let centre = body.pose.point(placed.pose.translation);
             let is_wheel = body.is_round_about(placed, axis)
-                && (centre - joint.anchor).cross(axis).length() <= AXLE_TOLERANCE * radius;
+                && (centre - self.anchor).cross(axis).length() <= AXLE_TOLERANCE * radius;
             is_wheel.then_some(Wheel { body: id, coordinate, limits, axis, centre, radius })
         })
     }

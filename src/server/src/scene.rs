@@ -210,7 +210,7 @@ fn json_of_device(spec: &DeviceSpec, info: &DeviceInfo, port: u16) -> Value {
     };
     let (rays, frame) = match spec {
         DeviceSpec::Sensor(sensor) => (device::rays(sensor), Some(sensor.options.frame)),
-        DeviceSpec::Actuator(_) => (None, None),
+        DeviceSpec::Actuator(_) | DeviceSpec::Vehicle(_) => (None, None),
     };
     let frame = frame.filter(|_| !info.kind.description().frames.is_empty());
     let fields = info.fields.iter().map(

@@ -7,4 +7,5 @@
 
 pub mod camera;
 pub mod device;
+mod fluid;
 pub mod sim;

@@ -6,6 +6,7 @@ mod motion;
 mod noise;
 mod scans;
 mod surroundings;
+mod vehicles;
 
 use std::sync::Arc;
 

@@ -181,10 +181,15 @@ fn adding_sensors_to_a_robot_changes_no_bit_of_the_physics() {
 
 /// The built-in example has one of every kind. Its noise, motor and watchdog are in the model, and it runs.
 #[test]
-fn the_example_has_one_of_every_kind() {
-    let mut world = xml::read_world(concat!(env!("CARGO_MANIFEST_DIR"), "/worlds/square.xml").as_ref()).unwrap();
+fn the_examples_have_one_of_every_kind() {
+    let shipped = |name: &str| {
+        xml::read_world(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds").join(name)).unwrap()
+    };
+    let mut world = shipped("square.xml");
+    let others = ["vehicles.xml", "air.xml", "water.xml"].map(shipped);
+    let devices = || others.iter().flat_map(|other| &other.devices).chain(&world.devices);
     for kind in DeviceKind::ALL {
-        assert!(world.devices.iter().any(|device| device.spec.kind() == kind), "no {kind}");
+        assert!(devices().any(|device| device.spec.kind() == kind), "no {kind}");
     }
     let named = |name: &str| world.devices.iter().find(|device| device.name == name).unwrap();
     let DeviceSpec::Sensor(imu) = &named("Imu").spec else { panic!("the IMU is a sensor") };

@@ -3,11 +3,10 @@
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::{
     Body, CollisionFilter, ContactDimensions, CrossFriction, FrictionDirection, FrictionRule, Inertia, Material,
-    Placed, Pose, Shape,
+    Placed, Pose, Shape, SurfaceMotion,
 };
 
 use super::{
-    assembly_frame::Frame,
     node::Node,
     point_shapes::{read_hull, read_mesh},
     reading::Reading,
@@ -73,6 +72,7 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
         filter,
         material,
         part_materials,
+        fluid: None,
         class: reading.attribute_whole(node, "class")? as u16,
         source: reading.source(node),
     })
@@ -208,8 +208,14 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
     let across = match given("secondFriction") {
         true => Some(CrossFriction {
             coefficient: reading.attribute_real(node, "secondFriction")?,
-            direction: friction_direction(reading.attribute_text(node, "frictionDirection")?, &node.context.frame),
+            direction: friction_direction(reading, node)?,
         }),
+        false if given("rollerAngle") => {
+            let help = "give secondFriction, the friction across the rollers, which is 0 if they turn freely";
+            let place = reading.attribute_offset(node, "rollerAngle");
+            reading.problem_with_help(place, "rollers need a second coefficient of friction", help);
+            return None;
+        }
         false => None,
     };
     let stiffness = if given("stiffness") { reading.attribute_real(node, "stiffness")? } else { f64::INFINITY };
@@ -219,6 +225,15 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
         reading.problem(reading.attribute_offset(node, "damping"), message);
         return None;
     }
+    let surface_velocity = DVec3::new(
+        reading.attribute_real(node, "surfaceVelocityX")?,
+        reading.attribute_real(node, "surfaceVelocityY")?,
+        reading.attribute_real(node, "surfaceVelocityZ")?,
+    );
+    let surface_motion = match reading.attribute_text(node, "surfaceMotion")? {
+        "belt" => SurfaceMotion::Belt,
+        _ => SurfaceMotion::Uniform,
+    };
     Some(Material {
         friction: reading.attribute_real(node, "friction")?,
         across,
@@ -234,25 +249,38 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
         stiffness,
         damping,
         slip: reading.attribute_real(node, "slip")?,
-        surface_velocity: node.context.frame.mirror(DVec3::new(
-            reading.attribute_real(node, "surfaceVelocityX")?,
-            reading.attribute_real(node, "surfaceVelocityY")?,
-            reading.attribute_real(node, "surfaceVelocityZ")?,
-        )),
+        surface_velocity: match surface_motion {
+            SurfaceMotion::Uniform => node.context.frame.mirror(surface_velocity),
+            SurfaceMotion::Belt => node.context.frame.mirror_turning(surface_velocity),
+        },
+        surface_motion,
         grousers: 0.0,
         soil: None,
     })
 }
 
-/// A value of the attribute: an axis, or perpendicular to an axle.
-fn friction_direction(word: &str, frame: &Frame) -> FrictionDirection {
+/// An axis, perpendicular to an axle, or along the rollers about an axle.
+fn friction_direction(reading: &Reading, node: &Node) -> Option<FrictionDirection> {
+    let (word, frame) = (reading.attribute_text(node, "frictionDirection")?, &node.context.frame);
     let axis = match word.to_ascii_lowercase().trim_start_matches("across") {
         "x" => DVec3::X,
         "y" => DVec3::Y,
         _ => DVec3::Z,
     };
     let axis = frame.mirror(axis);
-    if word.starts_with("across") { FrictionDirection::AcrossAxle(axis) } else { FrictionDirection::Along(axis) }
+    if !node.attributes.iter().any(|attribute| attribute.name == "rollerAngle") {
+        let across = word.starts_with("across");
+        return Some(if across { FrictionDirection::AcrossAxle(axis) } else { FrictionDirection::Along(axis) });
+    }
+    if !word.starts_with("across") {
+        let place = reading.attribute_offset(node, "rollerAngle");
+        let help = "give frictionDirection=\"acrossX\", \"acrossY\" or \"acrossZ\", with the axis of the axle";
+        reading.problem_with_help(place, "rollers need the axle of their wheel", help);
+        return None;
+    }
+    let angle = reading.attribute_real(node, "rollerAngle")?;
+    // A mirror reverses turning to the left.
+    Some(FrictionDirection::AlongRollers { axle: axis, angle: if frame.is_mirrored() { -angle } else { angle } })
 }
 
 /// The single shape among a node's children: `Some(None)` without one, `None` if it is invalid or there are several.

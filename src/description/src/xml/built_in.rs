@@ -48,14 +48,20 @@ macro_rules! files {
 
 /// All built-in files. A test compares the list with the folders.
 pub const BUILT_IN: &[BuiltIn] = files! {
+    "robots/boat.xml"
+    "robots/car.xml"
     "robots/caterpillar.xml"
     "robots/circle.xml"
     "robots/circle_gamepad.xml"
+    "robots/crawler.xml"
+    "robots/differential_drive.xml"
     "robots/drive_until.xml"
     "robots/gears.xml"
     "robots/instruments.xml"
+    "robots/mecanum.xml"
     "robots/parallel_gripper.xml"
     "robots/pole.xml"
+    "robots/quadcopter.xml"
     "robots/rolking.xml"
     "robots/rover.xml"
     "robots/rover_drive.xml"
@@ -74,6 +80,7 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "robots/workpartner3.xml"
     "robots/workpartner4.xml"
     "robots/workpartner_assemblies.xml"
+    "worlds/air.xml"
     "worlds/balance.xml"
     "worlds/circle_gamepad.xml"
     "worlds/falling.xml"
@@ -114,6 +121,8 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "worlds/square.xml"
     "worlds/terrain.csv"
     "worlds/terrain.xml"
+    "worlds/vehicles.xml"
+    "worlds/water.xml"
 };
 
 /// The path that is read for a given one: the path itself, or, if there is no such file, that of the built-in file of

@@ -13,11 +13,12 @@ use super::{
     name_table::NameTable,
     node::Node,
     reading::{Reading, is_given},
+    vehicle::{self, Vehicles},
 };
 use crate::{
     device::{
-        Actuator, Device, DeviceSpec, Frame, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains, Push, Scanner,
-        Sensor, SensorOptions, Watchdog,
+        Actuator, Device, DeviceSpec, Frame, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains, Propeller, Push,
+        Scanner, Sensor, SensorOptions, Watchdog,
     },
     limits::{MAX_DEVICES, MAX_RAYS},
     text::tree::child,
@@ -30,15 +31,21 @@ pub(super) fn read_all(reading: &Reading, nodes: &[Node], parts: &mut MechanismP
     // The device of each port.
     let mut ports = HashMap::new();
     let is_device = |child: &&Node| child.name == "sensor" || child.name == "actuator";
-    for (count, node) in nodes.iter().filter(is_device).enumerate() {
-        if count == MAX_DEVICES {
-            reading.problem(node.offset, format!("more than {MAX_DEVICES} devices"));
-            break;
-        }
-        let spec = if node.name == "sensor" {
-            sensor(reading, node, parts).map(DeviceSpec::from)
-        } else {
-            actuator(reading, node, parts).map(DeviceSpec::from)
+    let nodes: Vec<&Node> = nodes.iter().filter(is_device).take(MAX_DEVICES + 1).collect();
+    if let Some(node) = nodes.get(MAX_DEVICES) {
+        reading.problem(node.offset, format!("more than {MAX_DEVICES} devices"));
+    }
+    let nodes = &nodes[..nodes.len().min(MAX_DEVICES)];
+    // Sensors may stand before the vehicle controllers that they name.
+    let mut actuators: HashMap<usize, DeviceSpec> = HashMap::new();
+    for (index, node) in nodes.iter().enumerate().filter(|(_, node)| node.name == "actuator") {
+        actuators.extend(read_actuator(reading, node, parts).map(|spec| (index, spec)));
+    }
+    let vehicles = Vehicles::among_actuators(reading, nodes, &actuators, parts);
+    for (index, node) in nodes.iter().enumerate() {
+        let spec = match node.name.as_str() {
+            "actuator" => actuators.get(&index).cloned(),
+            _ => read_sensor(reading, node, parts, &vehicles).map(DeviceSpec::from),
         };
         let device = spec.and_then(|spec| device(reading, node, spec));
         names.define(reading, node, device.as_ref().map(|_| devices.len()));
@@ -70,15 +77,28 @@ fn device(reading: &Reading, node: &Node, spec: DeviceSpec) -> Option<Device> {
     })
 }
 
-fn sensor(reading: &Reading, node: &Node, parts: &MechanismParts) -> Option<Sensor> {
+fn read_sensor(reading: &Reading, node: &Node, parts: &MechanismParts, vehicles: &Vehicles) -> Option<Sensor> {
     let kind = kind(reading, node)?;
-    let mount = mount(reading, node, parts, kind)?;
+    let vehicle = match kind.description().mounted_on {
+        MountedOn::Vehicle => Some(Box::new(vehicles.named_by(reading, node)?)),
+        MountedOn::Body | MountedOn::Joint => None,
+    };
+    let mount = match &vehicle {
+        Some(vehicle) => {
+            if let Some(pose) = child(node, "pose") {
+                reading.problem(pose.offset, format!("{} {kind} has no <pose>: it reads a vehicle", kind.article()));
+                return None;
+            }
+            Mount::Body { body: vehicle.body, pose: vehicle.pose }
+        }
+        None => mount(reading, node, parts, kind)?,
+    };
     let options = options(reading, node, kind)?;
     let rate_hz = if is_given(node, "rate") { Some(reading.attribute_real(node, "rate")?) } else { None };
     let latency_s = reading.attribute_real(node, "latency")?;
     let dropout = reading.attribute_real(node, "dropout")?;
     let noise = noise(reading, node, kind)?;
-    Some(Sensor { kind, mount, options, rate_hz, latency_s, dropout, noise })
+    Some(Sensor { kind, mount, options, rate_hz, latency_s, dropout, noise, vehicle })
 }
 
 /// The type, after the check of all attributes.
@@ -94,6 +114,7 @@ fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
             "frame" => !kind.description().frames.is_empty(),
             "body" => kind.description().mounted_on == MountedOn::Body,
             "joint" => kind.description().mounted_on == MountedOn::Joint,
+            "drive" => kind.description().mounted_on == MountedOn::Vehicle,
             "latency" | "dropout" => !kind.is_actuator() && !kind.description().quantities.is_empty(),
             _ => kind.description().attributes.contains(&name),
         };
@@ -102,6 +123,9 @@ fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
             continue;
         }
         let why = match name {
+            "body" | "joint" if kind.description().mounted_on == MountedOn::Vehicle => {
+                format!("{} {kind} names a vehicle controller by drive=\"..\"", kind.article())
+            }
             "body" if kind.is_actuator() => format!("{} {kind} drives a joint", kind.article()),
             "body" => format!("{} {kind} reads a joint", kind.article()),
             "joint" => format!("{} {kind} sits on a body", kind.article()),
@@ -135,7 +159,7 @@ fn only(owners: &[DeviceKind]) -> String {
 
 fn mount(reading: &Reading, node: &Node, parts: &MechanismParts, kind: DeviceKind) -> Option<Mount> {
     let (word, names) = match kind.description().mounted_on {
-        MountedOn::Body => ("body", &parts.body_names),
+        MountedOn::Body | MountedOn::Vehicle => ("body", &parts.body_names),
         MountedOn::Joint => ("joint", &parts.joint_names),
     };
     if !is_given(node, word) {
@@ -232,10 +256,33 @@ fn rays(reading: &Reading, node: &Node) -> Option<Scanner> {
     Some(scanner)
 }
 
-fn actuator(reading: &Reading, node: &Node, parts: &mut MechanismParts) -> Option<Actuator> {
+fn read_actuator(reading: &Reading, node: &Node, parts: &mut MechanismParts) -> Option<DeviceSpec> {
     let kind = kind(reading, node)?;
     let mount = mount(reading, node, parts, kind)?;
     let watchdog = watchdog(reading, node)?;
+    if kind.is_vehicle() {
+        for misplaced in ["motor", "force", "torque"].into_iter().filter_map(|tag| child(node, tag)) {
+            reading.problem(misplaced.offset, format!("{} {kind} has no <{}>", kind.article(), misplaced.name));
+            return None;
+        }
+        return vehicle::read_vehicle(reading, node, kind, mount, watchdog, parts).map(DeviceSpec::Vehicle);
+    }
+    for misplaced in ["wheel", "track"].into_iter().filter_map(|tag| child(node, tag)) {
+        reading.problem(misplaced.offset, format!("{} {kind} has no <{}>", kind.article(), misplaced.name));
+        return None;
+    }
+    single_actuator(reading, node, kind, mount, watchdog, parts).map(DeviceSpec::Actuator)
+}
+
+/// An actuator on one joint or one body.
+fn single_actuator(
+    reading: &Reading,
+    node: &Node,
+    kind: DeviceKind,
+    mount: Mount,
+    watchdog: Option<Watchdog>,
+    parts: &mut MechanismParts,
+) -> Option<Actuator> {
     for tag in ["motor", "force", "torque"] {
         if let Some(misplaced) = child(node, tag).filter(|_| (tag == "motor") == matches!(mount, Mount::Body { .. })) {
             reading.problem(misplaced.offset, format!("{} {kind} has no <{tag}>", kind.article()));
@@ -243,7 +290,10 @@ fn actuator(reading: &Reading, node: &Node, parts: &mut MechanismParts) -> Optio
         }
     }
     if let (DeviceKind::ConveyorController, Mount::Body { body, .. }) = (kind, mount) {
-        return conveyor(reading, node, &parts.bodies[body.index()], mount, watchdog);
+        return read_conveyor(reading, node, &parts.bodies[body.index()], mount, watchdog);
+    }
+    if kind == DeviceKind::PropellerController {
+        return read_propeller(reading, node, mount, watchdog);
     }
     let Mount::Joint(id) = mount else {
         let part = |tag| child(node, tag).map_or(Some(DVec3::ZERO), |given| vector(reading, given));
@@ -276,7 +326,7 @@ fn actuator(reading: &Reading, node: &Node, parts: &mut MechanismParts) -> Optio
     Some(Actuator { mount, law, motor, watchdog })
 }
 
-fn conveyor(reading: &Reading, node: &Node, body: &Body, mount: Mount, watchdog: Option<Watchdog>) -> Option<Actuator> {
+fn read_conveyor(reading: &Reading, node: &Node, body: &Body, mount: Mount, watchdog: Option<Watchdog>) -> Option<Actuator> {
     let mut sound = true;
     for misplaced in ["pose", "force", "torque"].into_iter().filter_map(|tag| child(node, tag)) {
         let message =
@@ -291,6 +341,26 @@ fn conveyor(reading: &Reading, node: &Node, body: &Body, mount: Mount, watchdog:
     }
     let law = Law::Surface(body.material.surface_velocity);
     sound.then_some(Actuator { mount, law, motor: None, watchdog })
+}
+
+fn read_propeller(reading: &Reading, node: &Node, mount: Mount, watchdog: Option<Watchdog>) -> Option<Actuator> {
+    for misplaced in ["force", "torque"].into_iter().filter_map(|tag| child(node, tag)) {
+        reading.problem(misplaced.offset, format!("a PropellerController has no <{}>", misplaced.name));
+        return None;
+    }
+    if !is_given(node, "thrustCoefficient") {
+        let help = "it is the thrust in N over the square of the rate in rad/s";
+        reading.problem_with_help(node.offset, "a PropellerController lacks the attribute 'thrustCoefficient'", help);
+        return None;
+    }
+    let law = Law::Propeller(Propeller {
+        thrust: reading.attribute_real(node, "thrustCoefficient")?,
+        torque: reading.attribute_real(node, "torqueCoefficient")?,
+        time_constant: reading.attribute_real(node, "timeConstant")?,
+        max_rate: if is_given(node, "maxRate") { reading.attribute_real(node, "maxRate")? } else { f64::INFINITY },
+        sense: if reading.attribute_text(node, "turning")? == "left" { 1.0 } else { -1.0 },
+    });
+    Some(Actuator { mount, law, motor: None, watchdog })
 }
 
 fn watchdog(reading: &Reading, node: &Node) -> Option<Option<Watchdog>> {

@@ -15,6 +15,7 @@ mod document;
 mod entities;
 mod export;
 mod files;
+mod fluids;
 mod generate;
 mod grasp;
 mod grasp_task;
@@ -40,6 +41,7 @@ mod session;
 mod soil;
 mod source_map;
 mod synonyms;
+mod vehicle;
 mod visual;
 mod world;
 

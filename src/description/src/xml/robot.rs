@@ -123,11 +123,11 @@ impl Totals {
     pub(super) fn of(bodies: &[Body], joints: &[Joint], devices: &[Device]) -> Self {
         let rays = |device: &Device| match &device.spec {
             DeviceSpec::Sensor(sensor) => sensor.rays().map_or(0, |rays| rays.rays * rays.layers),
-            DeviceSpec::Actuator(_) => 0,
+            DeviceSpec::Actuator(_) | DeviceSpec::Vehicle(_) => 0,
         };
         let pixels = |device: &Device| match &device.spec {
             DeviceSpec::Sensor(sensor) => sensor.camera().map_or(0, |camera| camera.optics.pixels()),
-            DeviceSpec::Actuator(_) => 0,
+            DeviceSpec::Actuator(_) | DeviceSpec::Vehicle(_) => 0,
         };
         let visuals = bodies.iter().flat_map(|body| &body.visuals);
         let shapes = bodies.iter().flat_map(|body| [&body.shape, &body.collision]).flatten();

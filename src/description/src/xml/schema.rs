@@ -6,6 +6,7 @@ mod builders;
 mod cameras;
 mod devices;
 mod element;
+mod environment;
 mod examples;
 mod grasp_tasks;
 mod grasps;

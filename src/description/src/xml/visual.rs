@@ -7,6 +7,7 @@ use simpartner_model::{Body, Color, Look, Paint, Placed, Texture, Tiling, Visual
 use super::{
     body::{self, one_shape, optional_pose},
     files::beside,
+    fluids,
     node::Node,
     point_shapes::{MeshPart, read_mesh_parts},
     reading::Reading,
@@ -25,7 +26,9 @@ const PLAIN_EFFECT: &str = "its surface is shown in plain colour";
 /// Reads an `<object>` or a `<body>` with its visuals.
 pub(super) fn read_body(reading: &Reading, node: &Node) -> Option<Body> {
     let (body, visuals) = (body::read(reading, node), read_visuals(reading, node));
-    Some(Body { visuals: visuals?, ..body? })
+    let fluid = fluids::read_properties(reading, node)?;
+    let body = Body { visuals: visuals?, fluid: (!fluid.is_empty()).then(|| Box::new(fluid)), ..body? };
+    fluids::check_shape(reading, node, &body).then_some(body)
 }
 
 /// Reads all visuals of a body; a mesh file with several looks is a visual for each of them.

@@ -8,7 +8,7 @@ use simpartner_wire::signal::Port;
 
 use super::{
     body::{optional_pose, read_material, vector},
-    files, heightfield,
+    files, fluids, heightfield,
     import::{self, ImportOptions, Wanted},
     mechanism_parts,
     node::Node,
@@ -47,6 +47,7 @@ pub(super) fn read_with_robot(reading: &Reading, root: &Node, mut prepared: Opti
         sources: vec![SourceFile::new(reading.path, reading.text)],
         ..World::default()
     };
+    world.mechanism.fluids = fluids::read_fluids(reading, root, world.geographic_origin.altitude).unwrap_or_default();
     world.mechanism.grounds = read_grounds(reading, root, &mut world.sources);
     let parts = mechanism_parts::read(reading, &root.children, "object");
     world.mechanism.bodies = parts.bodies;

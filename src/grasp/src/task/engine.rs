@@ -65,6 +65,10 @@ impl Engine for TaskEngine {
         self.engine.set_surface_velocity(body, velocity)
     }
 
+    fn surface_velocity(&self, body: BodyId) -> DVec3 {
+        self.engine.surface_velocity(body)
+    }
+
     fn apply_wrench(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
         self.engine.apply_wrench(body, point, wrench);
     }

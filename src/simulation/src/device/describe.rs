@@ -20,7 +20,7 @@ pub fn describe(device: &simpartner_description::Device, world: &World, timestep
         interval_steps: interval_steps(device.spec.rate_hz(), timestep),
         camera: match &device.spec {
             DeviceSpec::Sensor(sensor) => sensor.camera().map(|camera| camera.optics),
-            DeviceSpec::Actuator(_) => None,
+            DeviceSpec::Actuator(_) | DeviceSpec::Vehicle(_) => None,
         },
         source: device.source.clone(),
     }
@@ -50,7 +50,7 @@ pub(super) fn device_fields(spec: &DeviceSpec, world: &World) -> Vec<Field> {
             None => quantity_fields(quantities, linear).collect(),
         },
         // On a sliding joint, an angle controller's target is a position.
-        DeviceSpec::Actuator(_) => quantity_fields(quantities, linear)
+        DeviceSpec::Actuator(_) | DeviceSpec::Vehicle(_) => quantity_fields(quantities, linear)
             .map(|field| match field.unit {
                 "m" => Field { name: field.name.replace("angle", "position"), ..field },
                 _ => field,

@@ -7,9 +7,11 @@
 
 mod actuator;
 mod background;
+mod command_queue;
 mod describe;
 mod random;
 mod sensor;
+mod vehicle;
 
 pub use background::{Background, Foreground};
 pub use describe::describe;
@@ -25,6 +27,7 @@ pub(crate) use self::random::StreamSeed;
 use self::{
     actuator::{Actuator, ActuatorState},
     sensor::{Sensor, SensorState},
+    vehicle::{VehicleController, VehicleState},
 };
 
 /// A device of a running simulation.
@@ -35,6 +38,7 @@ pub struct Device {
 enum Instance {
     Sensor(Box<Sensor>),
     Actuator(Box<Actuator>),
+    Vehicle(Box<VehicleController>),
 }
 
 /// The state of a device between steps, for snapshots and hashes.
@@ -45,6 +49,7 @@ pub struct DeviceState(InstanceState);
 enum InstanceState {
     Sensor(SensorState),
     Actuator(ActuatorState),
+    Vehicle(VehicleState),
 }
 
 impl Device {
@@ -65,6 +70,9 @@ impl Device {
             DeviceSpec::Actuator(actuator) => {
                 Instance::Actuator(Box::new(Actuator::new(actuator, world, timestep, seed)))
             }
+            DeviceSpec::Vehicle(vehicle) => {
+                Instance::Vehicle(Box::new(VehicleController::in_world(vehicle, world, timestep, seed)))
+            }
         };
         Self { instance }
     }
@@ -73,7 +81,8 @@ impl Device {
     pub fn values(&self) -> &[f64] {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.reading(),
-            Instance::Actuator(actuator) => actuator.setting(),
+            Instance::Actuator(actuator) => actuator.last_command(),
+            Instance::Vehicle(vehicle) => vehicle.last_command(),
         }
     }
 
@@ -82,7 +91,7 @@ impl Device {
     pub fn long_reading(&self) -> Option<&LongReading> {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.long_reading(),
-            Instance::Actuator(_) => None,
+            Instance::Actuator(_) | Instance::Vehicle(_) => None,
         }
     }
 
@@ -90,7 +99,7 @@ impl Device {
     pub fn is_camera(&self) -> bool {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.is_camera(),
-            Instance::Actuator(_) => false,
+            Instance::Actuator(_) | Instance::Vehicle(_) => false,
         }
     }
 
@@ -98,7 +107,7 @@ impl Device {
     pub fn is_exposed(&self) -> bool {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.is_exposed(),
-            Instance::Actuator(_) => false,
+            Instance::Actuator(_) | Instance::Vehicle(_) => false,
         }
     }
 
@@ -107,6 +116,7 @@ impl Device {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.is_powered_off(),
             Instance::Actuator(actuator) => actuator.is_powered_off(),
+            Instance::Vehicle(vehicle) => vehicle.is_powered_off(),
         }
     }
 
@@ -114,7 +124,8 @@ impl Device {
     pub fn state(&self) -> DeviceState {
         match &self.instance {
             Instance::Sensor(sensor) => DeviceState(InstanceState::Sensor(sensor.state())),
-            Instance::Actuator(actuator) => DeviceState(InstanceState::Actuator(actuator.state())),
+            Instance::Actuator(actuator) => DeviceState(InstanceState::Actuator(actuator.saved_state())),
+            Instance::Vehicle(vehicle) => DeviceState(InstanceState::Vehicle(vehicle.saved_state())),
         }
     }
 
@@ -124,10 +135,9 @@ impl Device {
     pub fn restore(&mut self, state: DeviceState, step: StepIndex) -> bool {
         match (&mut self.instance, state.0) {
             (Instance::Sensor(sensor), InstanceState::Sensor(state)) => sensor.restore(state, step),
-            (Instance::Actuator(actuator), InstanceState::Actuator(state)) => actuator.restore(state, step),
-            (Instance::Sensor(_), InstanceState::Actuator(_)) | (Instance::Actuator(_), InstanceState::Sensor(_)) => {
-                false
-            }
+            (Instance::Actuator(actuator), InstanceState::Actuator(state)) => actuator.restore_state(state, step),
+            (Instance::Vehicle(vehicle), InstanceState::Vehicle(state)) => vehicle.restore_state(state, step),
+            (Instance::Sensor(_) | Instance::Actuator(_) | Instance::Vehicle(_), _) => false,
         }
     }
 
@@ -136,7 +146,8 @@ impl Device {
         let seed = StreamSeed { seed, robot: &world.mechanism.robot(spec.robot).name, device: &spec.name };
         match &mut self.instance {
             Instance::Sensor(sensor) => sensor.reseed(seed),
-            Instance::Actuator(actuator) => actuator.reseed(seed),
+            Instance::Actuator(actuator) => actuator.reseed_faults(seed),
+            Instance::Vehicle(vehicle) => vehicle.reseed_faults(seed),
         }
     }
 
@@ -144,12 +155,14 @@ impl Device {
     /// another kind of device has no effect.
     pub fn command(&mut self, action: &Action) {
         match (action, &mut self.instance) {
-            (Action::Drive(values), Instance::Actuator(actuator)) => actuator.command(values),
+            (Action::Drive(values), Instance::Actuator(actuator)) => actuator.accept_command(values),
+            (Action::Drive(values), Instance::Vehicle(vehicle)) => vehicle.accept_command(values),
             (Action::Configure(parameters), Instance::Sensor(sensor)) => {
                 parameters.iter().for_each(|&parameter| sensor.configure(parameter));
             }
             (&Action::Fault(fault), Instance::Sensor(sensor)) => sensor.set_fault(fault),
             (&Action::Fault(fault), Instance::Actuator(actuator)) => actuator.set_fault(fault),
+            (&Action::Fault(fault), Instance::Vehicle(vehicle)) => vehicle.set_fault(fault),
             (Action::Drive(_) | Action::Configure(_) | Action::Hear | Action::Place(_), _) => {}
         }
     }
@@ -159,6 +172,7 @@ impl Device {
         match &mut self.instance {
             Instance::Sensor(sensor) => sensor.begin_at(step),
             Instance::Actuator(actuator) => actuator.begin_at(step),
+            Instance::Vehicle(vehicle) => vehicle.begin_at(step),
         }
     }
 
@@ -175,6 +189,7 @@ impl Device {
         match &mut self.instance {
             Instance::Sensor(_) => None,
             Instance::Actuator(actuator) => actuator.drive_engine(engine),
+            Instance::Vehicle(vehicle) => vehicle.drive_engine(engine),
         }
     }
 
@@ -183,7 +198,7 @@ impl Device {
     pub fn after_step(&mut self, engine: &dyn Engine, step: StepIndex, background: &dyn Background) -> bool {
         match &mut self.instance {
             Instance::Sensor(sensor) => sensor.after_step(engine, step, background),
-            Instance::Actuator(_) => true,
+            Instance::Actuator(_) | Instance::Vehicle(_) => true,
         }
     }
 
@@ -191,7 +206,7 @@ impl Device {
     pub fn scan_state(&self) -> Option<ScanState> {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.scan_state(),
-            Instance::Actuator(_) => None,
+            Instance::Actuator(_) | Instance::Vehicle(_) => None,
         }
     }
 
@@ -200,7 +215,7 @@ impl Device {
     pub fn restore_scan(&mut self, state: &ScanState, engine: &dyn Engine) -> bool {
         match &mut self.instance {
             Instance::Sensor(sensor) => sensor.restore_scan(state, engine),
-            Instance::Actuator(_) => false,
+            Instance::Actuator(_) | Instance::Vehicle(_) => false,
         }
     }
 
@@ -218,5 +233,6 @@ pub fn first_setting(spec: &DeviceSpec, world: &World) -> Vec<f64> {
     match spec {
         DeviceSpec::Sensor(_) => Vec::new(),
         DeviceSpec::Actuator(actuator) => actuator::first_setting(actuator, world),
+        DeviceSpec::Vehicle(vehicle) => vehicle::first_setting(vehicle),
     }
 }

@@ -31,7 +31,10 @@ use thiserror::Error;
 
 pub use self::playback::SequenceEnd;
 use self::{balance::Balance, playback::Playback, schedule::Schedule};
-use crate::device::{self, Background, Device, Foreground};
+use crate::{
+    device::{self, Background, Device, Foreground},
+    fluid::FluidForces,
+};
 
 pub use snapshot::SnapshotError;
 pub use warnings::warnings;
@@ -48,6 +51,8 @@ pub struct Simulation {
     seed: u64,
     layout: Arc<Layout>,
     engine: Box<dyn Engine>,
+    /// Air and water, if they act on a body.
+    fluid: Option<FluidForces>,
     devices: Vec<Device>,
     background: Box<dyn Background>,
     step: StepIndex,
@@ -138,6 +143,7 @@ impl Simulation {
         unsupported::refuse_unsupported_devices(&world, &mut *engine)?;
         let mut simulation = Self {
             engine,
+            fluid: FluidForces::of_world(&world, seed, timestep),
             balance: Balance::new(&world.mechanism, timestep),
             devices: Vec::new(),
             background: Box::new(Foreground),
@@ -368,6 +374,9 @@ impl Simulation {
                 let text = format!("no command for {} s: {}", watchdog.timeout_s, watchdog.action.name());
                 self.note_device_event(index, EventKind::Watchdog, text, Some(watchdog.timeout_s));
             }
+        }
+        if let Some(fluid) = &self.fluid {
+            fluid.apply_forces(&mut *self.engine, self.timestep.seconds_at(self.step));
         }
         self.engine.step();
         self.step = next;

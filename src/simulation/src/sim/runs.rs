@@ -10,6 +10,7 @@ use simpartner_model::StepIndex;
 use simpartner_wire::signal::StepRecord;
 
 use super::{Simulation, balance::Balance};
+use crate::fluid::FluidForces;
 
 impl Simulation {
     /// Rebuilds everything from the model: equal to a fresh start, bit for bit. Commands for later steps are dropped.
@@ -41,6 +42,7 @@ impl Simulation {
         let former = std::mem::replace(&mut self.seed, seed);
         let remainder = self.reset().inspect_err(|_| self.seed = former)?;
         if seed != former {
+            self.fluid = FluidForces::of_world(&self.world, seed, self.timestep);
             self.layout = Arc::new((*self.layout).clone().with_seed(seed));
         }
         Ok(remainder)

@@ -1,7 +1,9 @@
 //! Refusal of devices that an engine has no quantities or motors for.
 
+use bevy_math::DVec3;
 use simpartner_description::{Actuator, DeviceSpec, Law, Mount, Sensor, World};
 use simpartner_dynamics::{BuildError, Engine};
+use simpartner_model::BodyId;
 use simpartner_wire::signal::DeviceKind;
 
 /// Refuses sensors of quantities that the engine does not compute, whose readings would be meaningless zeros, and
@@ -19,10 +21,14 @@ pub(super) fn refuse_unsupported_devices(world: &World, engine: &mut dyn Engine)
             );
             return Err(BuildError { place: device.source.clone(), what });
         }
-        if let DeviceSpec::Actuator(Actuator { mount: Mount::Body { body, .. }, law: Law::Surface(velocity), .. }) =
-            device.spec
-            && !engine.set_surface_velocity(body, velocity)
-        {
+        let surfaces: Vec<(BodyId, DVec3)> = match &device.spec {
+            DeviceSpec::Actuator(Actuator { mount: Mount::Body { body, .. }, law: Law::Surface(velocity), .. }) => {
+                vec![(*body, *velocity)]
+            }
+            DeviceSpec::Vehicle(vehicle) => vehicle.tracks.iter().map(|track| (track.body, DVec3::ZERO)).collect(),
+            _ => Vec::new(),
+        };
+        if surfaces.into_iter().any(|(body, velocity)| !engine.set_surface_velocity(body, velocity)) {
             let (name, engine) = (&device.name, engine.identity().name);
             let what = format!(
                 "the engine '{engine}' has no surfaces that move, so '{name}' has nothing to drive; use physics.engine = \"dynamics\""

@@ -286,12 +286,17 @@ impl StartScene<'_> {
     fn driven_wheels(&self, robot: usize) -> impl Iterator<Item = BodyId> {
         let world = self.world;
         let driven = world.devices.iter().filter(move |device| device.robot.index() == robot);
-        let joints = driven.filter_map(|device| match &device.spec {
+        let joints = driven.flat_map(|device| match &device.spec {
             DeviceSpec::Actuator(actuator) if matches!(actuator.law, Law::Velocity) => {
-                device.spec.joint().map(|joint| world.mechanism.joint(joint))
+                device.spec.joint().into_iter().collect()
             }
-            _ => None,
+            DeviceSpec::Vehicle(vehicle) => {
+                let driven = vehicle.wheels.iter().filter(|wheel| wheel.is_driven);
+                driven.map(|wheel| wheel.joint).collect()
+            }
+            _ => Vec::new(),
         });
+        let joints = joints.map(|joint| world.mechanism.joint(joint));
         let is_round =
             |body: &Body| body.collision_shape().is_some_and(|placed| placed.shape.rolling_radius().is_some());
         let carries = move |body: BodyId| world.mechanism.joints.iter().any(|joint| joint.parent == body);

@@ -1,6 +1,7 @@
 //! The kinds of sensors and actuators: one table has their names, mounts, quantities and meanings. The reader, the DTD,
 //! the reference page, the protocol and the devices derive from it; `device/sensor/kinds.rs` computes the readings.
 
+mod builders;
 mod description;
 mod table;
 
@@ -67,6 +68,17 @@ impl DeviceKind {
     /// True for a sensor whose port sends images.
     pub fn is_camera(self) -> bool {
         matches!(self, Self::Camera | Self::DepthCamera | Self::SegmentationCamera | Self::RgbdCamera)
+    }
+
+    /// True for a controller of the wheels or tracks of a vehicle.
+    pub fn is_vehicle(self) -> bool {
+        matches!(
+            self,
+            Self::DifferentialDriveController
+                | Self::AckermannController
+                | Self::OmnidirectionalController
+                | Self::TrackController
+        )
     }
 
     /// True for an actuator.

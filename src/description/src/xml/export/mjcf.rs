@@ -230,6 +230,10 @@ fn devices(writer: &mut Writer, world: &World, bodies: &mut Node) -> (Node, Node
     for device in &world.devices {
         match &device.spec {
             DeviceSpec::Actuator(actuator) => add_actuator(writer, device, actuator, &mut actuators),
+            DeviceSpec::Vehicle(vehicle) => {
+                let what = format!("'{}', {} {}, is left out", device.name, vehicle.kind.article(), vehicle.kind);
+                writer.warn(&device.source, what, "MuJoCo has actuators of single joints only");
+            }
             DeviceSpec::Sensor(sensor) if sensor.camera().is_some() => {
                 if let Mount::Body { body, pose } = sensor.mount {
                     let owner = name_of(writer, body.index());
@@ -290,7 +294,7 @@ fn add_actuator(writer: &mut Writer, device: &crate::Device, actuator: &Actuator
             Law::Effort => "motor",
             Law::Position | Law::Angle(_) => "position",
             Law::Velocity => "velocity",
-            Law::Force(_) | Law::Surface(_) => "",
+            Law::Force(_) | Law::Surface(_) | Law::Propeller(_) => "",
         },
     ) else {
         return writer.warn(

@@ -268,7 +268,7 @@ fn add_devices(writer: &mut Writer, world: &World, robot: &mut Node) {
             continue;
         };
         let interface = match law {
-            Law::Effort | Law::Force(_) | Law::Surface(_) => "EffortJointInterface",
+            Law::Effort | Law::Force(_) | Law::Surface(_) | Law::Propeller(_) => "EffortJointInterface",
             Law::Velocity => "VelocityJointInterface",
             Law::Position | Law::Angle(_) => "PositionJointInterface",
         };

@@ -4,7 +4,7 @@
 use super::{
     super::node::Node,
     element::{node, pose_element},
-    model::{Device, DriveKind, Model, Motion, Mount, Part},
+    model::{Device, DriveKind, Model, Motion, Mount, Part, Vehicle},
     names::Names,
     text::UniqueNames,
 };
@@ -29,7 +29,9 @@ pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mu
         let name = &names.joints[index];
         robot.children.push(device("sensor", "JointEncoder", format!("{name}_encoder"), joint.offset));
         let follows = model.couplings.iter().any(|coupling| coupling.follower == index);
-        let Some(drive) = joint.drive.as_ref().filter(|_| !follows) else { continue };
+        let Some(drive) = joint.drive.as_ref().filter(|_| !follows && !model.is_driven_by_vehicle(index)) else {
+            continue;
+        };
         let kind = match drive.kind {
             DriveKind::Position => "PositionController",
             DriveKind::Velocity => "JointController",
@@ -38,11 +40,52 @@ pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mu
         let own = drive.name.clone().unwrap_or_else(|| format!("{name}_motor"));
         robot.children.push(device("actuator", kind, own, drive.offset));
     }
+    for vehicle in &model.vehicles {
+        let name = unique("drive".to_owned());
+        let odometry = [
+            ("type", "OdometrySensor".to_owned()),
+            ("name", unique(format!("{name}_odometry"))),
+            ("drive", name.clone()),
+        ];
+        robot.children.push(vehicle_element(vehicle, names, name, port()));
+        let port = [("port", port()), ("rate", ODOMETRY_RATE.to_owned())];
+        robot.children.push(node("sensor", vehicle.offset, &[&odometry[..], &port].concat()));
+    }
     // Cameras are the last, so that the other devices have the ports that they had before cameras were imported.
     let (cameras, others): (Vec<&Device>, _) = model.devices.iter().partition(|device| device.kind.is_camera());
     for device in others.into_iter().chain(cameras) {
         let (name, port) = (unique(device.name.clone()), port());
         robot.children.push(device_element(device, names, name, port));
+    }
+}
+
+/// Rate of the odometry of DiffDrive in Gazebo, Hz.
+const ODOMETRY_RATE: &str = "50";
+
+fn vehicle_element(vehicle: &Vehicle, names: &Names, name: String, port: String) -> Node {
+    let mut attributes = vec![
+        ("type", vehicle.kind.name().to_owned()),
+        ("name", name),
+        ("body", names.links[vehicle.chassis].clone()),
+        ("port", port),
+    ];
+    attributes.extend(vehicle.attributes.iter().cloned());
+    let mut element = node("actuator", vehicle.offset, &attributes);
+    element.children.extend(pose_element(&vehicle.pose, vehicle.offset));
+    for wheel in &vehicle.wheels {
+        let mut attributes = vec![("joint", names.joints[wheel.joint].clone())];
+        attributes.extend(wheel.steering.map(|steering| ("steering", names.joints[steering].clone())));
+        attributes.extend(wheel.radius.map(|radius| ("radius", radius.to_string())));
+        element.children.push(node("wheel", vehicle.offset, &attributes));
+    }
+    element
+}
+
+impl Model {
+    /// True if a vehicle controller drives the joint.
+    fn is_driven_by_vehicle(&self, joint: usize) -> bool {
+        let wheels = self.vehicles.iter().flat_map(|vehicle| &vehicle.wheels);
+        wheels.into_iter().any(|wheel| wheel.joint == joint || wheel.steering == Some(joint))
     }
 }
 

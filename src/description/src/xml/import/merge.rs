@@ -74,6 +74,9 @@ impl Model {
             }
         }
         ends.joints[stays].extend(joints);
+        for vehicle in self.vehicles.iter_mut().filter(|vehicle| vehicle.chassis == goes) {
+            (vehicle.chassis, vehicle.pose) = (stays, pose.then(&vehicle.pose));
+        }
         let devices = std::mem::take(&mut ends.devices[goes]);
         for &device in &devices {
             if let Mount::Link { link, pose: at } = &mut self.devices[device].mount {
@@ -107,6 +110,10 @@ impl Model {
             if let Mount::Joint(joint) = &mut device.mount {
                 *joint = places[*joint];
             }
+        }
+        for wheel in self.vehicles.iter_mut().flat_map(|vehicle| &mut vehicle.wheels) {
+            wheel.joint = places[wheel.joint];
+            wheel.steering = wheel.steering.map(|steering| places[steering]);
         }
         for link in self.apart.iter_mut().flat_map(|apart| &mut apart.links) {
             *link = ends.whole(*link);

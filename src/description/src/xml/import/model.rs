@@ -19,6 +19,7 @@ pub(super) struct Model {
     pub(super) loops: Vec<Joint>,
     pub(super) couplings: Vec<Mimic>,
     pub(super) devices: Vec<Device>,
+    pub(super) vehicles: Vec<Vehicle>,
     /// Pairs of links that never collide, in addition to those with a common joint.
     pub(super) apart: Vec<Apart>,
     /// The link that no joint carries.
@@ -47,6 +48,7 @@ pub(super) struct Link {
     pub(super) filter: Option<[u16; 2]>,
     /// Class in images of segmentation; 0 without one.
     pub(super) class: u16,
+    pub(super) rollers: Option<Rollers>,
     /// True for a link that was merged into another one.
     pub(super) is_merged: bool,
 }
@@ -272,6 +274,38 @@ pub(super) struct Device {
     pub(super) noise: Vec<Noise>,
     /// Its other elements, in the order of our format.
     pub(super) parts: Vec<Part>,
+}
+
+/// A vehicle controller, with an odometry.
+#[derive(Debug, Clone)]
+pub(super) struct Vehicle {
+    pub(super) kind: DeviceKind,
+    pub(super) offset: usize,
+    /// The link whose velocity is commanded.
+    pub(super) chassis: usize,
+    /// `link_from_vehicle`
+    pub(super) pose: Pose,
+    pub(super) wheels: Vec<VehicleWheel>,
+    /// Its other attributes.
+    pub(super) attributes: Vec<(&'static str, String)>,
+}
+
+/// A driven wheel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct VehicleWheel {
+    pub(super) joint: usize,
+    pub(super) steering: Option<usize>,
+    /// Radius, m; `None` for that of its shape.
+    pub(super) radius: Option<f64>,
+}
+
+/// The rollers of a mecanum wheel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rollers {
+    /// The wheel's axle, a unit vector in its link's axes.
+    pub(super) axle: DVec3,
+    /// Angle from the axle to the roller at the ground, to the left, rad.
+    pub(super) angle: f64,
 }
 
 /// An element of a device without content: its name and its attributes.

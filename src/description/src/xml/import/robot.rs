@@ -10,7 +10,7 @@ use super::{
     super::{node::Node, point_shapes::spans_space, reading::Reading},
     devices,
     element::{NEGLIGIBLE_COORDINATE, coordinates, digits, node, pose_element, value},
-    model::{Across, Form, Joint, Link, MassOf, Model, Motion, Solid, Surface},
+    model::{Across, Form, Joint, Link, MassOf, Model, Motion, Rollers, Solid, Surface},
     names::Names,
     paths::mesh_path,
     text::clean,
@@ -123,8 +123,20 @@ pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Nod
 /// Surface properties of a shape on a link, if known.
 fn all_of(reading: &Reading, link: &Link, surface: &Surface) -> Vec<(&'static str, String)> {
     let mut given = material(surface);
-    given.extend(friction_across(reading, link, surface));
+    match roller_friction(link) {
+        Some(rollers) => given.extend(rollers),
+        None => given.extend(friction_across(reading, link, surface)),
+    }
     given
+}
+
+/// Friction along the rollers of a mecanum wheel whose axle is an axis of its link.
+fn roller_friction(link: &Link) -> Option<[(&'static str, String); 3]> {
+    let Rollers { axle, angle } = link.rollers?;
+    let axes = ["acrossX", "acrossY", "acrossZ"].into_iter().zip(axle.abs().to_array());
+    let (axis, _) = axes.into_iter().find(|(_, part)| *part > 1.0 - ON_AXIS)?;
+    let none = "0".to_owned();
+    Some([("secondFriction", none), ("frictionDirection", axis.into()), ("rollerAngle", digits(angle))])
 }
 
 /// Surface properties, if known.

@@ -8,7 +8,7 @@ use super::{
     super::{node::Node, reading::Reading, schema::GRAVITY},
     element::{digits, node, value},
     lights::Lights,
-    model::{Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, Surface},
+    model::{Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, Surface, Vehicle, VehicleWheel},
     robot::{self, y_up},
     text::{UniqueNames, clean},
 };
@@ -296,6 +296,18 @@ impl Model {
             };
             Some(Device { mount, ..device.clone() })
         };
+        let vehicle = |vehicle: &Vehicle| {
+            let wheel = |wheel: &VehicleWheel| {
+                let place = |old: usize| joint_place.get(&old).copied();
+                let steering = match wheel.steering {
+                    Some(steering) => Some(place(steering)?),
+                    None => None,
+                };
+                Some(VehicleWheel { joint: place(wheel.joint)?, steering, ..*wheel })
+            };
+            let wheels: Option<Vec<VehicleWheel>> = vehicle.wheels.iter().map(wheel).collect();
+            Some(Vehicle { chassis: *fresh.get(&vehicle.chassis)?, wheels: wheels?, ..vehicle.clone() })
+        };
         let apart = |apart: &Apart| {
             let [one, other] = apart.links.map(|link| fresh.get(&link).copied());
             Some(Apart { links: [one?, other?], ..*apart })
@@ -314,6 +326,7 @@ impl Model {
             loops: loops.into_iter().map(moved).collect(),
             couplings: self.couplings.iter().filter_map(coupling).collect(),
             devices: self.devices.iter().filter_map(device).collect(),
+            vehicles: self.vehicles.iter().filter_map(vehicle).collect(),
             apart: self.apart.iter().filter_map(apart).collect(),
             root: 0,
             self_collision: self.self_collision,

@@ -43,6 +43,7 @@ pub(super) const SENSOR: Element = element(
         NAME,
         optional("body", Name, "", "name of the body that carries the sensor, except for types that read a joint"),
         optional("joint", Name, "", "for types that read a joint: name of the joint"),
+        optional("drive", Name, "", "for an OdometrySensor: name of the vehicle controller"),
         PORT_ATTRIBUTE,
         optional(
             "rate",
@@ -111,7 +112,9 @@ pub(super) const ACTUATOR: Element = element(
     "actuator",
     "An actuator on a joint or a body, with a TCP port of its own. Until its first command, an actuator on a joint \
      holds the initial pose rigidly, with at most 1000 N (N m) on each axis. An actuator on a body exerts the `<force>` and \
-     `<torque>` in its element.",
+     `<torque>` in its element. A vehicle controller is on the body whose velocity is commanded, and drives a `<wheel>` on \
+     each of several joints, or the belt of each `<track>`. In the vehicle's frame x is forward, y up and z to the right; \
+     the `<pose>` turns this frame on the body.",
     &[
         required("type", Word(DeviceKind::ACTUATORS), "", "type of the actuator, see the list below"),
         NAME,
@@ -145,6 +148,39 @@ pub(super) const ACTUATOR: Element = element(
             "0",
             "derivative gain of an AngleController: reduction of the velocity for each unit of velocity",
         ),
+        optional("thrustCoefficient", NotNegative, "N s²/rad²", "thrust of a propeller over the square of its rate"),
+        default(
+            "torqueCoefficient",
+            NotNegative,
+            "N m s²/rad²",
+            "0",
+            "torque of a propeller over the square of its rate",
+        ),
+        default("timeConstant", Within(0.0, 1e3), "s", "0", "time constant with which a propeller approaches its rate"),
+        optional("maxRate", Positive(1e6), "rad/s", "largest rate of a propeller; without it, any"),
+        default(
+            "turning",
+            Word(&["left", "right"]),
+            "",
+            "left",
+            "sense of a positive rate of a propeller, seen against the mount's y axis: left is counter-clockwise",
+        ),
+        optional("maxSpeed", Positive(1e6), "m/s", "largest speed of a vehicle in each direction; without it, none"),
+        optional("maxAcceleration", Positive(1e9), "m/s²", "largest change of that speed; without it, any"),
+        optional("maxJerk", Positive(1e12), "m/s³", "largest change of that acceleration; without it, any"),
+        optional("maxTurnRate", Positive(1e6), "rad/s", "largest turn rate of a vehicle; without it, none"),
+        optional("maxTurnAcceleration", Positive(1e9), "rad/s²", "largest change of that rate; without it, any"),
+        optional("maxTurnJerk", Positive(1e12), "rad/s³", "largest change of that acceleration; without it, any"),
+        optional("maxSteeringRate", Positive(1e6), "rad/s", "largest rate of a vehicle's steerings; without it, any"),
+        default(
+            "trackWidthFactor",
+            Positive(1e3),
+            "",
+            "1",
+            "factor on the distance of a vehicle's wheels or tracks to the left and right, in commands and odometry; \
+             above 1 for skid steering, which slips while it turns",
+        ),
+        default("maxForce", Positive(1e9), "N m", "1000", "largest torque of each wheel and steering of a vehicle"),
         optional(
             "watchdog",
             Positive(1e6),
@@ -159,10 +195,33 @@ pub(super) const ACTUATOR: Element = element(
             "hold",
             "behaviour after the timeout, until the next command. hold: keeps its position. zero: exerts nothing. \
              brake: comes to rest. hold and brake use the maximum forces of the last command, or 1000 N (N m) for an \
-             EffortController",
+             EffortController. A vehicle brakes within its limits at both",
         ),
     ],
-    Children(&[maybe("motor"), maybe("pose"), maybe("force"), maybe("torque")]),
+    Children(&[maybe("motor"), maybe("pose"), maybe("force"), maybe("torque"), any("wheel"), any("track")]),
+);
+
+/// `<wheel>`
+pub(super) const WHEEL_ELEMENT: Element = element(
+    "wheel",
+    "A wheel of a vehicle controller. Its place and the direction of its axle follow from the joint at the initial \
+     positions; springs that move the wheel later are not considered. If the wheel's material has a `rollerAngle`, it holds \
+     the ground along its rollers only.",
+    &[
+        required("joint", Name, "", "name of the joint that the wheel turns on"),
+        optional("radius", LENGTH, "m", "radius; without it, that of the wheel's round collision shape"),
+        optional("steering", Name, "", "for an AckermannController: name of the joint that steers the wheel"),
+        default("driven", Word(&["true", "false"]), "", "true", "false for a wheel that only rolls"),
+    ],
+    Empty,
+);
+
+/// `<track>`
+pub(super) const TRACK_ELEMENT: Element = element(
+    "track",
+    "A track of a TrackController: a body around which a belt runs, about the vehicle's z axis.",
+    &[required("body", Name, "", "name of the body")],
+    Empty,
 );
 
 /// `<noise>`

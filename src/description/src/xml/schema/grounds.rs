@@ -8,7 +8,7 @@ use super::{
     },
     kind::{
         Kind,
-        Kind::{Fraction, NotNegative, Positive, Real, Text, Whole, Word},
+        Kind::{Fraction, NotNegative, Positive, Real, Text, Whole, Within, Word},
     },
     materials::with_material,
     shared::{COORDINATE, LENGTH},

@@ -69,6 +69,14 @@ macro_rules! with_material {
                  for a ground), or the rolling direction of a wheel whose axle is that axis (acrossX, acrossY, \
                  acrossZ)",
             ),
+            optional(
+                "rollerAngle",
+                Within(-std::f64::consts::FRAC_PI_2, std::f64::consts::FRAC_PI_2),
+                "rad",
+                "for a mecanum or omni wheel: angle from the axle to the axis of the roller that touches the ground, \
+                 to the left seen from above. friction applies along the roller, secondFriction across it, and \
+                 frictionDirection is the axle: acrossX, acrossY or acrossZ",
+            ),
             default(
                 "torsionalFriction",
                 NotNegative,
@@ -101,6 +109,15 @@ macro_rules! with_material {
             ),
             default("surfaceVelocityY", Real, "m/s", "0", "the same along the y axis"),
             default("surfaceVelocityZ", Real, "m/s", "0", "the same along the z axis"),
+            default(
+                "surfaceMotion",
+                Word(&["uniform", "belt"]),
+                "",
+                "uniform",
+                "motion of the surface: uniform, with the surface velocity; or as a belt around the body, with the \
+                 cross product of the surface velocity and the outward normal, so that the surface velocity points \
+                 along the axle of the belt's rollers",
+            ),
         ]
     };
 }

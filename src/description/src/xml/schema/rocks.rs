@@ -7,7 +7,7 @@ use super::{
         Content::{Children, Empty},
         Element,
     },
-    kind::Kind::{Fraction, Name, NotNegative, Positive, Real, Whole, Word},
+    kind::Kind::{Fraction, Name, NotNegative, Positive, Real, Whole, Within, Word},
     materials::with_material,
     shared::{COORDINATE, LENGTH},
 };

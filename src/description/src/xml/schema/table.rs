@@ -9,7 +9,7 @@ use super::{
         Content::{self, Children, Empty, Numbers},
         Element,
     },
-    grasp_tasks, grasps, grounds, joints,
+    environment, grasp_tasks, grasps, grounds, joints,
     kind::Kind::{self, Color, Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
     lights,
     materials::with_material,
@@ -21,8 +21,6 @@ use super::{
 const MASS: Kind = Positive(1e9);
 /// Scale of a mesh's coordinates: from micrometres to megametres.
 const SCALE: Kind = Within(-1e6, 1e6);
-/// Speeds beyond these bounds count as runaway. Gravity has the same bounds.
-const SPEED: Kind = Within(-1e5, 1e5);
 const SPIN: Kind = Within(-1e6, 1e6);
 const ROUND: &[Attribute] = &[
     required("radius", LENGTH, "m", "radius"),
@@ -66,7 +64,8 @@ macro_rules! body_children {
             maybe("mass"), maybe("transformation"), maybe("pose"), maybe("translationalVelocity"),
             maybe("rotationalVelocity"), maybe("box"), maybe("sphere"), maybe("ellipsoid"), maybe("cylinder"),
             maybe("capsule"), maybe("cone"), maybe("convexHull"), maybe("triangleMesh"), maybe("compound"),
-            maybe("collision"), any("visual"), maybe("material"), maybe("inertia"), $($more),*
+            maybe("collision"), any("visual"), maybe("material"), maybe("inertia"), any("drag"), any("wing"),
+            maybe("fluidDamping"), maybe("buoyancy"), $($more),*
         ])
     };
 }
@@ -82,6 +81,8 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             any("surface"),
             maybe("gravity"),
             maybe("geographicOrigin"),
+            maybe("air"),
+            maybe("water"),
             maybe("illumination"),
             any("light"),
             any("heightfield"),
@@ -109,17 +110,10 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         ],
         Empty,
     ),
-    element(
-        "gravity",
-        "Acceleration of gravity, world axes. Without the element it is 9.81 m/s² downwards.",
-        &[
-            default("x", SPEED, "m/s²", "0", "component along x"),
-            default("y", SPEED, "m/s²", "-9.81", "component along y"),
-            default("z", SPEED, "m/s²", "0", "component along z"),
-        ],
-        Empty,
-    ),
+    environment::GRAVITY_ELEMENT,
     devices::GEOGRAPHIC_ORIGIN,
+    environment::AIR_ELEMENT,
+    environment::WATER_ELEMENT,
     lights::ILLUMINATION_ELEMENT,
     lights::LIGHT_ELEMENT,
     grounds::HEIGHTFIELD,
@@ -280,9 +274,9 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         &[],
         Children(&[once("vx"), once("vy"), once("vz")]),
     ),
-    value("vx", SPEED, "m/s", "Velocity along x."),
-    value("vy", SPEED, "m/s", "Velocity along y."),
-    value("vz", SPEED, "m/s", "Velocity along z."),
+    value("vx", environment::SPEED_RANGE, "m/s", "Velocity along x."),
+    value("vy", environment::SPEED_RANGE, "m/s", "Velocity along y."),
+    value("vz", environment::SPEED_RANGE, "m/s", "Velocity along z."),
     element(
         "rotationalVelocity",
         "Angular velocity at step 0, in the frame in which the body's pose is given.",
@@ -432,6 +426,10 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         ],
         Empty,
     ),
+    environment::DRAG_ELEMENT,
+    environment::WING_ELEMENT,
+    environment::FLUID_DAMPING,
+    environment::BUOYANCY_ELEMENT,
     value(
         "static",
         Kind::BOOLEAN,
@@ -468,6 +466,8 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     element("force", "Initial force of a ForceActuator, in N, which acts until the first command.", VECTOR, Empty),
     element("torque", "Initial torque of a ForceActuator, in N m, which acts until the first command.", VECTOR, Empty),
     devices::MOTOR,
+    devices::WHEEL_ELEMENT,
+    devices::TRACK_ELEMENT,
     sequences::SEQUENCE,
     sequences::COMMAND,
     sequences::COMMAND_STRING,

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{ContactDimensions, FrictionDirection, FrictionRule, Material, Norm};
+use simpartner_model::{ContactDimensions, FrictionDirection, FrictionRule, Material, Norm, SurfaceMotion};
 
 use super::hit::Hit;
 use crate::engine::state::addresses::LinkAddress;
@@ -208,11 +208,17 @@ impl<'a> ContactSide<'a> {
         self.link * self.on_link
     }
 
-    /// Velocity of the surface in excess of that of its body, world axes, m/s.
-    fn excess_velocity(&self) -> DVec3 {
+    /// Velocity of the surface in excess of that of its body, world axes, m/s; zero unless it moves in this way.
+    fn excess_velocity(&self, motion: SurfaceMotion) -> DVec3 {
         let velocity = self.material.surface_velocity;
-        if velocity == DVec3::ZERO { velocity } else { self.rotation() * velocity }
+        let moves = velocity != DVec3::ZERO && self.material.surface_motion == motion;
+        if moves { self.rotation() * velocity } else { DVec3::ZERO }
     }
+}
+
+/// The part of a vector that lies in a surface with this unit normal.
+fn in_surface(vector: DVec3, normal: DVec3) -> DVec3 {
+    vector - normal * normal.dot(vector)
 }
 
 /// Stiffness of two springs in series, or damping of two dampers.
@@ -252,11 +258,17 @@ impl Resistance {
     }
 }
 
+/// A direction of friction with the rotation of its body, and 1 if that is the second surface, else -1.
+type Directed = (FrictionDirection, DQuat, f64);
+
 /// Combined properties of two surfaces in contact. The direction of friction is that of the second surface, unless only
 /// the first one has a direction.
 pub(super) struct Pair {
     surface: Surface,
-    direction: Option<(FrictionDirection, DQuat)>,
+    /// Motion by belts, m/s: at the normal n from the first surface to the second, `belt` x n adds to the motion of the
+    /// surface.
+    belt: DVec3,
+    direction: Option<Directed>,
     round: [f64; 2],
 }
 
@@ -291,7 +303,9 @@ impl Pair {
             (false, true) => (two.stiffness, two.damping),
             (false, false) => (f64::INFINITY, 0.0),
         };
-        let direction = |half: &ContactSide| half.material.across.map(|across| (across.direction, half.rotation()));
+        let direction = |half: &ContactSide, side: f64| {
+            half.material.across.map(|across| (across.direction, half.rotation(), side))
+        };
         let radius = b.radius.or(a.radius).unwrap_or(0.0);
         let Resistance { friction, rolling, torsion } = Resistance::combine(one, two);
         Self {
@@ -303,9 +317,11 @@ impl Pair {
                 stiffness,
                 damping,
                 slip: one.slip + two.slip,
-                motion: b.excess_velocity() - a.excess_velocity(),
+                motion: b.excess_velocity(SurfaceMotion::Uniform) - a.excess_velocity(SurfaceMotion::Uniform),
             },
-            direction: direction(b).or(direction(a)),
+            // The outward normals are n for the first surface and -n for the second.
+            belt: -(a.excess_velocity(SurfaceMotion::Belt) + b.excess_velocity(SurfaceMotion::Belt)),
+            direction: direction(b, 1.0).or(direction(a, -1.0)),
             round: [a, b].map(|side| side.radius.unwrap_or(0.0)),
         }
     }
@@ -321,6 +337,10 @@ impl Pair {
         key: u64,
         sizes: Sizes,
     ) -> Contact {
+        let mut surface = self.surface;
+        if self.belt != DVec3::ZERO {
+            surface.motion += self.belt.cross(hit.normal);
+        }
         Contact {
             a,
             b,
@@ -328,7 +348,7 @@ impl Pair {
             normal: hit.normal,
             tangents,
             gap: hit.gap,
-            surface: self.surface,
+            surface,
             key,
             soil_patch: None,
             impulse: DVec3::ZERO,
@@ -350,11 +370,13 @@ impl Pair {
     pub(super) fn tangents(&self, normal: DVec3) -> [DVec3; 2] {
         let wanted = match self.direction {
             None => DVec3::ZERO,
-            Some((FrictionDirection::Along(axis), rotation)) => {
-                let axis = rotation * axis;
-                axis - normal * normal.dot(axis)
+            Some((FrictionDirection::Along(axis), rotation, _)) => in_surface(rotation * axis, normal),
+            Some((FrictionDirection::AcrossAxle(axle), rotation, _)) => (rotation * axle).cross(normal),
+            Some((FrictionDirection::AlongRollers { axle, angle }, rotation, side)) => {
+                let axle = in_surface(rotation * axle, normal);
+                let (sine, cosine) = libm::sincos(angle);
+                axle * cosine + normal.cross(axle) * (side * sine)
             }
-            Some((FrictionDirection::AcrossAxle(axle), rotation)) => (rotation * axle).cross(normal),
         };
         if wanted.length_squared() > 1e-12 {
             let first = wanted.normalized();

@@ -153,6 +153,12 @@ impl Collider {
         changes
     }
 
+    /// Velocity of a body's surface, in the body's axes, m/s; zero for a body without a shape.
+    pub(crate) fn surface_velocity(&self, body: BodyId) -> DVec3 {
+        let shape = self.model.geoms.iter().find(|geom| geom.body == body);
+        shape.map_or(DVec3::ZERO, |geom| geom.material.surface_velocity)
+    }
+
     /// Surface velocity of each shape, in its body's axes, m/s.
     pub(crate) fn surface_velocities(&self) -> Vec<DVec3> {
         self.model.geoms.iter().map(|geom| geom.material.surface_velocity).collect()

@@ -162,6 +162,10 @@ impl Engine for Dynamics {
         true
     }
 
+    fn surface_velocity(&self, body: BodyId) -> DVec3 {
+        self.collider.surface_velocity(body)
+    }
+
     fn apply_wrench(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
         let place = &self.model.bodies[body.index()];
         self.pushed.push(place.tree);

@@ -9,6 +9,7 @@ use simpartner_dynamics::{Engine, EngineKind, ImpactLaw, Integrator, Motor, Serv
 use simpartner_model::{
     Axis, BodyId, CollisionFilter, Coupling, CrossFriction, FreeAxis, FrictionDirection, Graph, Ground, GroundMesh,
     Heightfield, Inertia, JointAxis, JointId, JointKind, Material, Placed, Plane, Pose, Robot, RobotId, Shape, Soil,
+    SurfaceMotion,
 };
 
 use super::Chance;
@@ -58,12 +59,16 @@ impl Chance {
 
     fn wide_material(&mut self) -> Material {
         let axis = self.direction();
-        let direction =
-            if self.happens(0.5) { FrictionDirection::Along(axis) } else { FrictionDirection::AcrossAxle(axis) };
+        let direction = match self.happens(0.5) {
+            true => FrictionDirection::Along(axis),
+            false if axis.x > 0.0 => FrictionDirection::AlongRollers { axle: axis, angle: axis.y },
+            false => FrictionDirection::AcrossAxle(axis),
+        };
         let coefficient = self.between(0.0, 1.5);
         Material {
             across: self.happens(0.1).then_some(CrossFriction { coefficient, direction }),
             surface_velocity: if self.happens(0.1) { self.vector(3.0) } else { DVec3::ZERO },
+            surface_motion: if axis.z > 0.0 { SurfaceMotion::Belt } else { SurfaceMotion::Uniform },
             grousers: if self.happens(0.2) { self.of_any_size(1e-3, 1e-2) } else { 0.0 },
             ..self.material()
         }

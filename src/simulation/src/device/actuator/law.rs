@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
-use simpartner_description::{Frame, Law, MotorLimits, PidGains, Push};
+use simpartner_description::{Frame, Law, MotorLimits, PidGains, Propeller, Push};
 use simpartner_dynamics::{JointState, Motor, Wrench};
 use simpartner_wire::signal::set_fields;
 
@@ -16,7 +16,7 @@ const HOLDING_GAIN: f64 = 100.0;
 
 /// Motor that holds an axis at the coordinate `target`, rad or m, which is now at `position`. Below its largest effort
 /// it yields to no load, so that a robot which holds itself stands like one rigid body.
-pub(super) fn holding_motor(target: f64, position: f64, timestep: f64, max_effort: f64) -> Motor {
+pub(in crate::device) fn holding_motor(target: f64, position: f64, timestep: f64, max_effort: f64) -> Motor {
     Motor::Velocity { target: HOLDING_GAIN.min(1.0 / timestep) * (target - position), max_effort }
 }
 
@@ -29,8 +29,8 @@ pub(super) struct Driver {
     setting: Vec<f64>,
     /// Coordinates that the actuator holds until its first command, rad or m.
     initial: [f64; 3],
-    /// Integrals of an angle controller's errors, rad s or m s.
-    integral: [f64; 3],
+    /// Integrals of an angle controller's errors, rad s or m s; the first is the rate of a propeller, rad/s.
+    memory: [f64; 3],
     /// True until the first command.
     holding: bool,
 }
@@ -39,7 +39,7 @@ pub(super) struct Driver {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct DriverState {
     setting: Vec<f64>,
-    integral: [f64; 3],
+    memory: [f64; 3],
     holding: bool,
 }
 
@@ -56,9 +56,10 @@ impl Driver {
             }
             Law::Effort => setting.fill(0.0),
             Law::Surface(velocity) => setting = velocity.to_array().to_vec(),
+            Law::Propeller(_) => setting = vec![0.0],
             Law::Force(push) => setting = [push.force.to_array(), push.torque.to_array()].concat(),
         }
-        Self { law: spec.law, limits: spec.motor, setting, initial, integral: [0.0; 3], holding: true }
+        Self { law: spec.law, limits: spec.motor, setting, initial, memory: [0.0; 3], holding: true }
     }
 
     pub(super) fn setting(&self) -> &[f64] {
@@ -66,14 +67,14 @@ impl Driver {
     }
 
     pub(super) fn state(&self) -> DriverState {
-        DriverState { setting: self.setting.clone(), integral: self.integral, holding: self.holding }
+        DriverState { setting: self.setting.clone(), memory: self.memory, holding: self.holding }
     }
 
     /// Restores a state. False if the state is of another kind of actuator.
     pub(super) fn restore(&mut self, state: DriverState) -> bool {
         let fits = state.setting.len() == self.setting.len();
         if fits {
-            (self.setting, self.integral, self.holding) = (state.setting, state.integral, state.holding);
+            (self.setting, self.memory, self.holding) = (state.setting, state.memory, state.holding);
         }
         fits
     }
@@ -88,19 +89,42 @@ impl Driver {
     /// Maximum effort of an axis, N m or N, from the last command. The command of an effort controller has none, so it
     /// holds and brakes with [`HOLDING_EFFORT`].
     pub(super) fn max_effort(&self, axis: usize) -> f64 {
-        if matches!(self.law, Law::Effort | Law::Force(_) | Law::Surface(_)) {
+        if matches!(self.law, Law::Effort | Law::Force(_) | Law::Surface(_) | Law::Propeller(_)) {
             HOLDING_EFFORT
         } else {
             self.setting[axis]
         }
     }
 
-    /// The wrench that a force actuator applies to its body, N and N m, and the frame of its axes; `None` for other
-    /// laws.
+    /// The wrench that a force actuator or a propeller applies to its body, N and N m, and the frame of its axes; `None`
+    /// for other laws.
     pub(super) fn commanded_wrench(&self) -> Option<(Wrench, Frame)> {
-        let Law::Force(Push { frame, .. }) = self.law else { return None };
-        let of = |first: usize| DVec3::from_slice(&self.setting[first..]);
-        Some((Wrench { force: of(0), torque: of(3) }, frame))
+        match self.law {
+            Law::Force(Push { frame, .. }) => {
+                let of = |first: usize| DVec3::from_slice(&self.setting[first..]);
+                Some((Wrench { force: of(0), torque: of(3) }, frame))
+            }
+            Law::Propeller(propeller) => {
+                let square = self.memory[0] * self.memory[0].abs();
+                let torque = -propeller.sense * propeller.torque * square;
+                let wrench = Wrench { force: DVec3::Y * (propeller.thrust * square), torque: DVec3::Y * torque };
+                Some((wrench, Frame::Sensor))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_propeller(&self) -> bool {
+        matches!(self.law, Law::Propeller(_))
+    }
+
+    /// Lets a propeller approach its commanded rate for a step of `timestep` seconds, or 0 without power.
+    pub(super) fn turn_propeller(&mut self, timestep: f64, has_power: bool) {
+        let Law::Propeller(Propeller { time_constant, max_rate, .. }) = self.law else { return };
+        let target = if has_power { self.setting[0].clamp(-max_rate, max_rate) } else { 0.0 };
+        // Exact for a target that stays.
+        let share = if time_constant > 0.0 { -libm::expm1(-timestep / time_constant) } else { 1.0 };
+        self.memory[0] += share * (target - self.memory[0]);
     }
 
     /// Velocity of the body's surface in the body's axes, m/s, for a conveyor; `None` for other laws.
@@ -118,7 +142,7 @@ impl Driver {
             Law::Velocity => Motor::Velocity { target: self.setting[axis + 3], max_effort },
             Law::Position => Motor::Position { target: self.setting[axis + 3], max_effort },
             Law::Effort => Motor::Effort(self.setting[axis]),
-            Law::Force(_) | Law::Surface(_) => Motor::Off,
+            Law::Force(_) | Law::Surface(_) | Law::Propeller(_) => Motor::Off,
             Law::Angle(_) => Motor::Velocity { target: self.angle_control(axis, measured, timestep), max_effort },
         }
     }
@@ -149,10 +173,10 @@ impl Driver {
         let (max_effort, target) = (self.setting[axis], self.setting[axis + 3]);
         let [proportional, integral, derivative] = [self.setting[6], self.setting[7], self.setting[8]];
         let error = target - measured.position[axis];
-        let rate = proportional * error + integral * self.integral[axis] - derivative * measured.rate[axis];
+        let rate = proportional * error + integral * self.memory[axis] - derivative * measured.rate[axis];
         let is_saturated = measured.effort[axis].abs() >= max_effort;
         if !(is_saturated && error * (rate - measured.rate[axis]) > 0.0) {
-            self.integral[axis] += error * timestep;
+            self.memory[axis] += error * timestep;
         }
         rate
     }

@@ -1,49 +1,33 @@
-//! Actuators: commands, watchdog and faults. `law` has the control laws.
+//! Actuators of one joint or body. `law` has the control laws.
 
 mod law;
-
-use std::collections::VecDeque;
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 use simpartner_description::{Frame, Mount, OnTimeout, Watchdog, World};
 use simpartner_dynamics::{Engine, JointState, Motor, Wrench};
-use simpartner_model::{Pose, StepIndex, Timestep, random::Stream};
+use simpartner_model::{Pose, StepIndex, Timestep};
 use simpartner_wire::signal::Fault;
 
 use self::law::Driver;
-use super::random::StreamSeed;
-
-/// Largest number of delayed commands of an actuator: some 10 MB. Further commands are lost.
-const MAX_DELAYED_COMMANDS: usize = 100_000;
+pub(super) use self::law::holding_motor;
+use super::{
+    command_queue::{CommandQueue, QueueState},
+    random::StreamSeed,
+};
 
 /// An actuator of a running simulation.
 pub(super) struct Actuator {
     mount: Mount,
     driver: Driver,
-    timestep: Timestep,
-    /// The present step, or the last one.
-    step: StepIndex,
-    watchdog: Option<Watchdog>,
-    /// The step in which the last command first acted; `None` before the first command.
-    commanded: Option<StepIndex>,
-    /// After a timeout: the watchdog's action, and the joint's coordinates at the timeout.
-    timed_out: Option<(OnTimeout, [f64; 3])>,
-    fault: Fault,
-    fault_stream: Stream,
-    /// Commands that a fault delays, each with the step in which it will act.
-    under_way: VecDeque<(StepIndex, Vec<f64>)>,
+    commands: CommandQueue,
 }
 
 /// State of an [`Actuator`] between steps.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ActuatorState {
     driver: law::DriverState,
-    commanded: Option<StepIndex>,
-    timed_out: Option<(OnTimeout, [f64; 3])>,
-    fault: Fault,
-    fault_stream: Stream,
-    under_way: VecDeque<(StepIndex, Vec<f64>)>,
+    commands: QueueState,
 }
 
 /// Rotates a wrench from the axes of `frame` to world axes. `mount` is `world_from_actuator`.
@@ -75,92 +59,60 @@ impl Actuator {
         Self {
             mount: spec.mount,
             driver: Driver::new(spec, initial_positions(spec, world)),
-            timestep,
-            step: StepIndex(0),
-            watchdog: spec.watchdog,
-            commanded: None,
-            timed_out: None,
-            fault: Fault::None,
-            fault_stream: seed.stream("fault"),
-            under_way: VecDeque::new(),
+            commands: CommandQueue::for_actuator(spec.watchdog, timestep, seed),
         }
     }
 
     /// The last command, or the default before it.
-    pub(super) fn setting(&self) -> &[f64] {
+    pub(super) fn last_command(&self) -> &[f64] {
         self.driver.setting()
     }
 
     pub(super) fn is_powered_off(&self) -> bool {
-        self.fault == Fault::Off
+        self.commands.is_powered_off()
     }
 
-    pub(super) fn state(&self) -> ActuatorState {
-        ActuatorState {
-            driver: self.driver.state(),
-            commanded: self.commanded,
-            timed_out: self.timed_out,
-            fault: self.fault,
-            fault_stream: self.fault_stream.clone(),
-            under_way: self.under_way.clone(),
-        }
+    pub(super) fn saved_state(&self) -> ActuatorState {
+        ActuatorState { driver: self.driver.state(), commands: self.commands.saved_state() }
     }
 
     /// Restores the state after a step. False if the state is of another actuator; this one must then not be used any
     /// more.
-    pub(super) fn restore(&mut self, state: ActuatorState, step: StepIndex) -> bool {
-        let ActuatorState { driver, commanded, timed_out, fault, fault_stream, under_way } = state;
-        (self.step, self.commanded, self.timed_out) = (step, commanded, timed_out);
-        (self.fault, self.fault_stream, self.under_way) = (fault, fault_stream, under_way);
-        commanded.is_none_or(|commanded| commanded <= step.after(1)) && self.driver.restore(driver)
+    pub(super) fn restore_state(&mut self, state: ActuatorState, step: StepIndex) -> bool {
+        self.commands.restore_state(state.commands, step) && self.driver.restore(state.driver)
     }
 
-    pub(super) fn reseed(&mut self, seed: StreamSeed<'_>) {
-        self.fault_stream = seed.stream("fault");
+    pub(super) fn reseed_faults(&mut self, seed: StreamSeed<'_>) {
+        self.commands.reseed_faults(seed);
     }
 
     /// Sets the step at which the actuator begins to exist.
     pub(super) fn begin_at(&mut self, step: StepIndex) {
-        self.step = step;
+        self.commands.begin_at(step);
     }
 
     /// Accepts a command before the next step, unless a fault loses or delays it.
-    pub(super) fn command(&mut self, values: &[f64]) {
-        let next = self.step.after(1);
-        match self.fault {
-            Fault::Off | Fault::Stuck => {}
-            Fault::Intermittent(share) if self.fault_stream.happens(share) => {}
-            Fault::Delayed(_) if self.under_way.len() >= MAX_DELAYED_COMMANDS => {}
-            Fault::Delayed(delay) => {
-                self.under_way.push_back((next.after(self.timestep.steps_in(delay)), values.to_vec()));
-            }
-            Fault::None | Fault::Garbage | Fault::Intermittent(_) => self.accept_command(values, next),
+    pub(super) fn accept_command(&mut self, values: &[f64]) {
+        if let Some(values) = self.commands.accept_command(values) {
+            self.driver.command(values);
         }
     }
 
-    fn accept_command(&mut self, values: &[f64], step: StepIndex) {
-        self.driver.command(values);
-        (self.commanded, self.timed_out) = (Some(step), None);
-    }
-
-    /// Applies a fault. If it powers the actuator off or makes it stick, delayed commands are lost.
+    /// Applies a fault.
     pub(super) fn set_fault(&mut self, fault: Fault) {
-        self.fault = fault;
-        if matches!(fault, Fault::Off | Fault::Stuck) {
-            self.under_way.clear();
-        }
+        self.commands.set_fault(fault);
     }
 
     /// Sets the motors for the next step. Returns the watchdog if its timeout has just passed.
     pub(super) fn drive_engine(&mut self, engine: &mut dyn Engine) -> Option<Watchdog> {
-        self.step = self.step.after(1);
-        while let Some((_, values)) = self.under_way.pop_front_if(|(due, _)| *due <= self.step) {
-            self.accept_command(&values, self.step);
+        self.commands.begin_step();
+        while let Some(values) = self.commands.next_due() {
+            self.driver.command(&values);
         }
         match self.mount {
             Mount::Joint(joint) => {
                 let measured = engine.joint(joint);
-                let expired = self.check_watchdog(&measured);
+                let expired = self.commands.check_watchdog(measured.position);
                 for axis in 0..3 {
                     let motor = self.motor_setting(axis, &measured);
                     engine.set_motor(joint, axis, motor);
@@ -168,7 +120,10 @@ impl Actuator {
                 expired
             }
             Mount::Body { body, pose } => {
-                let expired = self.check_watchdog(&JointState::ZERO);
+                let expired = self.commands.check_watchdog([0.0; 3]);
+                let has_power = !self.commands.is_powered_off()
+                    && !matches!(self.commands.timed_out(), Some((OnTimeout::Zero | OnTimeout::Brake, _)));
+                self.driver.turn_propeller(self.commands.step_length().seconds(), has_power);
                 if let Some((wrench, frame)) = self.effective_wrench() {
                     engine.apply_wrench(
                         body,
@@ -188,10 +143,12 @@ impl Actuator {
     /// `None` for no wrench.
     fn effective_wrench(&mut self) -> Option<(Wrench, Frame)> {
         let (wrench, frame) = self.driver.commanded_wrench()?;
-        match (self.fault, self.timed_out) {
-            (Fault::Off, _) | (_, Some((OnTimeout::Zero | OnTimeout::Brake, _))) => None,
+        // A rotor without power runs down by itself.
+        let stops_at_once = !self.driver.is_propeller();
+        match (self.commands.present_fault(), self.commands.timed_out()) {
+            (Fault::Off, _) | (_, Some((OnTimeout::Zero | OnTimeout::Brake, _))) if stops_at_once => None,
             (Fault::Garbage, _) => {
-                let share = 2.0 * self.fault_stream.uniform() - 1.0;
+                let share = self.commands.random_share();
                 Some((Wrench { force: wrench.force * share, torque: wrench.torque * share }, frame))
             }
             _ => Some((wrench, frame)),
@@ -202,41 +159,29 @@ impl Actuator {
     /// conveyor.
     fn effective_surface_velocity(&mut self) -> Option<DVec3> {
         let velocity = self.driver.surface_velocity()?;
-        Some(match (self.fault, self.timed_out) {
+        Some(match (self.commands.present_fault(), self.commands.timed_out()) {
             (Fault::Off, _) | (_, Some((OnTimeout::Zero | OnTimeout::Brake, _))) => DVec3::ZERO,
-            (Fault::Garbage, _) => velocity * (2.0 * self.fault_stream.uniform() - 1.0),
+            (Fault::Garbage, _) => velocity * self.commands.random_share(),
             _ => velocity,
         })
     }
 
-    /// Returns the watchdog if its timeout passes in this step. With a timeout of n steps, a command acts for n steps.
-    fn check_watchdog(&mut self, measured: &JointState) -> Option<Watchdog> {
-        let (watchdog, commanded) = (self.watchdog?, self.commanded?);
-        let timeout_steps = self.timestep.steps_in(watchdog.timeout_s).max(1);
-        if self.timed_out.is_some() || self.is_powered_off() || self.step.0 - commanded.0 < timeout_steps {
-            return None;
-        }
-        self.timed_out = Some((watchdog.action, measured.position));
-        Some(watchdog)
-    }
-
     /// Motor setting of an axis for the next step, after faults and the watchdog.
     fn motor_setting(&mut self, axis: usize, measured: &JointState) -> Motor {
-        match self.fault {
+        match self.commands.present_fault() {
             Fault::Off => return Motor::Off,
             Fault::Garbage => {
-                let share = 2.0 * self.fault_stream.uniform() - 1.0;
+                let share = self.commands.random_share();
                 let motor = Motor::Effort(share * self.driver.max_effort(axis));
                 return self.driver.limit_motor(motor, axis, measured);
             }
             _ => {}
         }
         let max_effort = self.driver.max_effort(axis);
-        let motor = match self.timed_out {
-            None => self.driver.motor(axis, measured, self.timestep.seconds()),
-            Some((OnTimeout::Hold, place)) => {
-                law::holding_motor(place[axis], measured.position[axis], self.timestep.seconds(), max_effort)
-            }
+        let timestep = self.commands.step_length().seconds();
+        let motor = match self.commands.timed_out() {
+            None => self.driver.motor(axis, measured, timestep),
+            Some((OnTimeout::Hold, place)) => holding_motor(place[axis], measured.position[axis], timestep, max_effort),
             Some((OnTimeout::Zero, _)) => Motor::Off,
             Some((OnTimeout::Brake, _)) => Motor::Velocity { target: 0.0, max_effort },
         };

@@ -15,6 +15,7 @@ use super::{
     joint,
     load::{LoadCell, Source},
     mount_point::MountPoint,
+    odometry::Odometry,
     probe::Probe,
     rays::RaySensor,
 };
@@ -76,6 +77,30 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
             reading.extend([soil.normal_force, soil.drawbar_pull, soil.lateral_force, soil.resistance, soil.torque]);
         }),
         DeviceKind::BumperSensor => bumper_probe(mount.body, sensor.options.threshold),
+        DeviceKind::AltimeterSensor => {
+            let start = world.mechanism.body(mount.body).pose.point(mount.pose_on_body.translation).y;
+            closure_probe(move |engine, reading| {
+                reading.extend([mount.point(engine).y - start, mount.velocity(engine).y]);
+            })
+        }
+        DeviceKind::BarometerSensor => {
+            let (fluids, gravity) = (world.mechanism.fluids, world.mechanism.gravity.length());
+            closure_probe(move |engine, reading| reading.push(fluids.pressure_at(mount.point(engine).y, gravity)))
+        }
+        DeviceKind::AirSpeedSensor => {
+            let fluids = world.mechanism.fluids;
+            closure_probe(move |engine, reading| {
+                let fluid = fluids.at(mount.point(engine), DVec3::ZERO);
+                let flow = mount.vector_in_frame(engine, Frame::Sensor, fluid.velocity - mount.velocity(engine));
+                let against = (-flow.z).max(0.0);
+                reading.extend(flow.to_array());
+                reading.push(0.5 * fluid.density * against * against);
+            })
+        }
+        DeviceKind::OdometrySensor => match &sensor.vehicle {
+            Some(vehicle) => Box::new(Odometry::of_vehicle(vehicle, timestep)),
+            None => closure_probe(|_, _| {}),
+        },
         // An echo measures nothing: the protocol answers with the last text that was sent. A camera reads the step of
         // its image. The other kinds are not mounted on bodies, or are actuators.
         DeviceKind::EchoSensor
@@ -90,7 +115,12 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
         | DeviceKind::PositionController
         | DeviceKind::EffortController
         | DeviceKind::ForceActuator
-        | DeviceKind::ConveyorController => closure_probe(|_, _| {}),
+        | DeviceKind::ConveyorController
+        | DeviceKind::PropellerController
+        | DeviceKind::DifferentialDriveController
+        | DeviceKind::AckermannController
+        | DeviceKind::OmnidirectionalController
+        | DeviceKind::TrackController => closure_probe(|_, _| {}),
     }
 }
 

@@ -8,6 +8,7 @@ mod kinds;
 mod load;
 mod mount_point;
 mod noise;
+mod odometry;
 mod probe;
 mod rays;
 mod scan;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use simpartner_dynamics::Engine;
 
-use super::scan::Scan;
+use super::{odometry::OdometryState, scan::Scan};
 
 /// The measuring part of a sensor.
 pub(super) trait Probe: Send {
@@ -49,6 +49,8 @@ pub(super) enum ProbeState {
     Turning([[f64; 4]; 2]),
     /// State of a ray sensor: its range, m.
     Range(f64),
+    /// State of an odometry.
+    Odometry(OdometryState),
 }
 
 /// A closure is a probe without state.

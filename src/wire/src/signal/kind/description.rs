@@ -32,6 +32,8 @@ pub enum MountedOn {
     Body,
     /// A joint.
     Joint,
+    /// The body of a vehicle controller, which is named in its place.
+    Vehicle,
 }
 
 /// Numbers of a frame that belong together and share their noise.

@@ -2,110 +2,16 @@
 //!
 //! A new kind of sensor needs an entry here and its reading in `device/sensor/kinds.rs`.
 
-use super::description::{Description, MountedOn, NoiseLaw, Quantity};
-
-/// Largest meaningful coordinate of a world, metres.
-const MAX_COORDINATE: f64 = 1e9;
-/// Beyond this no speed (m/s, rad/s) does; see the engine's own bound.
-const MAX_SPEED: f64 = 1e6;
-/// Largest specific force, m/s².
-const SPECIFIC_FORCE: f64 = 1e9;
-/// Largest force, torque or effort, N or N m.
-const EFFORT_BOUND: f64 = 1e9;
-/// Largest rate, coordinate or gain that a command may ask for.
-const MAX_TARGET: f64 = 1e6;
-
-const fn plain(name: &'static str, fields: &'static [&'static str], unit: &'static str, bound: f64) -> Quantity {
-    Quantity { name, fields, unit, linear_unit: None, lowest: -bound, highest: bound, noise: NoiseLaw::Additive }
-}
-
-const fn on_joint(
-    name: &'static str,
-    fields: &'static [&'static str],
-    unit: &'static str,
-    linear_unit: &'static str,
-    bound: f64,
-) -> Quantity {
-    Quantity { linear_unit: Some(linear_unit), ..plain(name, fields, unit, bound) }
-}
-
-const fn from_zero(name: &'static str, fields: &'static [&'static str], unit: &'static str, highest: f64) -> Quantity {
-    Quantity { lowest: 0.0, ..plain(name, fields, unit, highest) }
-}
-
-const POSITION_QUANTITY: Quantity = plain("position", &["x", "y", "z"], "m", MAX_COORDINATE);
-const ORIENTATION_QUANTITY: Quantity =
-    Quantity { noise: NoiseLaw::Rotation, ..plain("orientation", &["qx", "qy", "qz", "qw"], "1", 1.0) };
-const LINEAR_VELOCITY: Quantity = plain("linearVelocity", &["vx", "vy", "vz"], "m/s", MAX_SPEED);
-const ANGULAR_VELOCITY: Quantity = plain("angularVelocity", &["omega_x", "omega_y", "omega_z"], "rad/s", MAX_SPEED);
-const SPECIFIC_FORCE_QUANTITY: Quantity = plain("specificForce", &["fx", "fy", "fz"], "m/s²", SPECIFIC_FORCE);
-const FORCE_QUANTITY: Quantity = plain("force", &["force_x", "force_y", "force_z"], "N", EFFORT_BOUND);
-const TORQUE_QUANTITY: Quantity = plain("torque", &["torque_x", "torque_y", "torque_z"], "N m", EFFORT_BOUND);
-const DISTANCE_QUANTITY: Quantity = from_zero("distance", &["distance"], "m", 1e6);
-/// Largest step number that a field holds exactly.
-const MAX_STEP: f64 = (1_u64 << 53) as f64;
-const FRAME_QUANTITY: Quantity =
-    Quantity { noise: NoiseLaw::None, ..from_zero("frame", &["frame_step"], "1", MAX_STEP) };
-/// Attributes of all cameras.
-const IMAGE_ATTRIBUTES: &[&str] = &["width", "height", "fieldOfView", "near", "far"];
-/// Attributes of cameras with colours.
-const COLOR_ATTRIBUTES: &[&str] = &["width", "height", "fieldOfView", "near", "far", "encoding", "samples"];
-const MAX_EFFORT: Quantity =
-    command("maxForce", &["max_force_1", "max_force_2", "max_force_3"], "N m", "N", 0.0, EFFORT_BOUND);
-
-const fn command(
-    name: &'static str,
-    fields: &'static [&'static str],
-    unit: &'static str,
-    linear_unit: &'static str,
-    lowest: f64,
-    highest: f64,
-) -> Quantity {
-    Quantity { name, fields, unit, linear_unit: Some(linear_unit), lowest, highest, noise: NoiseLaw::None }
-}
-
-/// Numbers of a command with one unit, for any mount of the device.
-const fn setting(name: &'static str, fields: &'static [&'static str], unit: &'static str, bound: f64) -> Quantity {
-    Quantity { noise: NoiseLaw::None, ..plain(name, fields, unit, bound) }
-}
-
-const fn gain(name: &'static str, fields: &'static [&'static str], unit: &'static str) -> Quantity {
-    setting(name, fields, unit, MAX_TARGET)
-}
-
-/// A sensor on a body; entries override the differences. The name comes from the entry.
-const fn sensor(doc: &'static str, quantities: &'static [Quantity]) -> Description {
-    Description {
-        name: "",
-        mounted_on: MountedOn::Body,
-        is_actuator: false,
-        doc,
-        quantities,
-        at_rest: "",
-        in_free_fall: "",
-        attributes: &[],
-        frames: &[],
-        command_lengths: &[],
-    }
-}
-
-/// A camera; the attributes come from the entry.
-const fn image_sensor(doc: &'static str, attributes: &'static [&'static str]) -> Description {
-    Description {
-        at_rest: "the step of its last image",
-        in_free_fall: ALIKE,
-        attributes,
-        ..sensor(doc, &[FRAME_QUANTITY])
-    }
-}
-
-const fn actuator(
-    doc: &'static str,
-    quantities: &'static [Quantity],
-    command_lengths: &'static [usize],
-) -> Description {
-    Description { mounted_on: MountedOn::Joint, is_actuator: true, command_lengths, ..sensor(doc, quantities) }
-}
+use super::{
+    builders::{
+        ALIKE, ANGULAR_VELOCITY, COLOR_ATTRIBUTES, DISTANCE_QUANTITY, EFFORT_BOUND, FORCE_QUANTITY, FORWARD_SPEED,
+        IMAGE_ATTRIBUTES, LINEAR_VELOCITY, MAX_COORDINATE, MAX_EFFORT, MAX_PRESSURE, MAX_SPEED, MAX_TARGET,
+        ORIENTATION_QUANTITY, PLANE_VELOCITY, POSITION_QUANTITY, SPECIFIC_FORCE_QUANTITY, STEERED_ATTRIBUTES,
+        TORQUE_QUANTITY, TURN_RATE, VEHICLE_ATTRIBUTES, actuator, command, from_zero, gain, image_sensor, on_joint,
+        plain, sensor, setting, vehicle_controller,
+    },
+    description::{Description, MountedOn, NoiseLaw, Quantity},
+};
 
 /// Generates the enum of kinds and the array of their descriptions.
 macro_rules! device_kinds {
@@ -127,8 +33,6 @@ macro_rules! device_kinds {
             &[$(Description { name: stringify!($kind), ..$description },)*];
     };
 }
-
-const ALIKE: &str = "the same as at rest at this position";
 
 device_kinds! {
     EchoSensor: Description {
@@ -322,6 +226,51 @@ device_kinds! {
             &[FORCE_QUANTITY, TORQUE_QUANTITY],
         )
     },
+    AltimeterSensor: Description {
+        at_rest: "its height; 0",
+        in_free_fall: "its height; -g t",
+        ..sensor(
+            "Height of its mount above the height at which it began, and its vertical velocity.",
+            &[plain("height", &["height"], "m", MAX_COORDINATE), plain("velocity", &["v_up"], "m/s", MAX_SPEED)],
+        )
+    },
+    BarometerSensor: Description {
+        at_rest: "the pressure at its height",
+        in_free_fall: ALIKE,
+        ..sensor(
+            "Pressure of the standard atmosphere (ISO 2533) at the height of its mount, from the altitude of \
+             `<geographicOrigin>` on. Below the surface of `<water>` the weight of the water adds to it.",
+            &[from_zero("pressure", &["pressure"], "Pa", MAX_PRESSURE)],
+        )
+    },
+    AirSpeedSensor: Description {
+        at_rest: "the wind",
+        in_free_fall: "the wind, and g t upwards",
+        ..sensor(
+            "Velocity of the air, or of the water, relative to its mount, sensor axes, without gusts; then its dynamic \
+             pressure, density / 2 x v², of the flow along the sensor's z axis against it, as a Pitot tube that points \
+             along z measures.",
+            &[LINEAR_VELOCITY, from_zero("dynamicPressure", &["dynamic_pressure"], "Pa", MAX_PRESSURE)],
+        )
+    },
+    OdometrySensor: Description {
+        mounted_on: MountedOn::Vehicle,
+        at_rest: "the last place that it estimated; 0",
+        in_free_fall: "as at rest, unless the wheels turn",
+        ..sensor(
+            "Odometry of the vehicle that `drive` names: the place and heading that follow from the turning of its \
+             wheels and the angles of its steerings, or from the motion of its tracks. They begin at 0 and count in \
+             the frame in which the vehicle began: metres forward and to the left, radians to the left, without \
+             wrapping at pi. Then the velocity in the vehicle's present frame. Wheels that slip make it wrong, as in \
+             reality; PoseSensor reads the true pose. A vehicle that a client moves keeps its estimate.",
+            &[
+                plain("place", &["forward", "left"], "m", MAX_COORDINATE),
+                plain("heading", &["heading"], "rad", MAX_COORDINATE),
+                plain("velocity", &["v_forward", "v_left"], "m/s", MAX_SPEED),
+                plain("turnRate", &["omega"], "rad/s", MAX_SPEED),
+            ],
+        )
+    },
     JointController: actuator(
         "Drives each axis of its joint to a target velocity, with at most the maximum force.",
         &[
@@ -381,4 +330,45 @@ device_kinds! {
             &[3],
         )
     },
+    PropellerController: Description {
+        mounted_on: MountedOn::Body,
+        attributes: &["thrustCoefficient", "torqueCoefficient", "timeConstant", "maxRate", "turning"],
+        ..actuator(
+            "Turns a propeller, a rotor or a thruster: rate of turning, which the rotor approaches with its time constant. \
+             It exerts thrustCoefficient x rate x |rate| on its body along the mount's y axis, and against its turning \
+             the torque torqueCoefficient x rate x |rate|. A reversed rate reverses both.",
+            &[setting("rate", &["rate"], "rad/s", MAX_TARGET)],
+            &[1],
+        )
+    },
+    DifferentialDriveController: vehicle_controller(
+        "Drives a vehicle with fixed axles, two or more wheels, like `diff_drive_controller` of ROS 2: speed forward, \
+         and rate of turning to the left. With several wheels on a side it is skid steering.",
+        &[FORWARD_SPEED, TURN_RATE],
+        &[2],
+        VEHICLE_ATTRIBUTES,
+    ),
+    AckermannController: vehicle_controller(
+        "Drives and steers a vehicle whose wheels turn about one common point: speed forward of the unsteered axle, \
+         and rate of turning to the left. The curvature is the ratio of the two, within the stops of the steering; at \
+         speed 0 the steering stays. If all wheels are steered, the vehicle turns about a point abreast of their \
+         middle.",
+        &[FORWARD_SPEED, TURN_RATE],
+        &[2],
+        STEERED_ATTRIBUTES,
+    ),
+    OmnidirectionalController: vehicle_controller(
+        "Drives a vehicle with mecanum or omni wheels, whose materials have a `rollerAngle`: velocity forward and to \
+         the left, and rate of turning to the left.",
+        &[PLANE_VELOCITY, TURN_RATE],
+        &[3],
+        VEHICLE_ATTRIBUTES,
+    ),
+    TrackController: vehicle_controller(
+        "Drives a vehicle by tracks, bodies around which a belt runs: speed forward, and rate of turning to the left \
+         without slip. The engine rapier refuses it.",
+        &[FORWARD_SPEED, TURN_RATE],
+        &[2],
+        VEHICLE_ATTRIBUTES,
+    ),
 }

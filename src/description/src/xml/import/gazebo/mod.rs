@@ -6,6 +6,7 @@
 //! | `cameras` | `<camera>` of a sensor: size, lens, noise |
 //! | `wide_angle` | the lenses of wide-angle cameras |
 //! | `plugins` | `<plugin>`: what drives joints, couples them, and measures or pushes links |
+//! | `vehicles` | plugins that drive a vehicle |
 //! | `surface` | friction, restitution and stiffness of contacts |
 
 mod axes;
@@ -13,6 +14,7 @@ mod cameras;
 mod plugins;
 mod sensors;
 mod surface;
+mod vehicles;
 mod wide_angle;
 
 use std::collections::HashMap;

@@ -9,6 +9,7 @@ use super::{
         model::{Device, Drive, DriveKind, Mimic, Motion, Mount, Noise},
     },
     Gazebo, number, text,
+    vehicles::vehicle_kind,
 };
 use crate::{text::numbers::shorten, xml::node::Node};
 
@@ -102,7 +103,10 @@ impl Gazebo<'_, '_, '_> {
         let names = [attribute(node, "filename"), attribute(node, "name")].map(simplified);
         let is = |part: &str| names.iter().any(|name| name.contains(part));
         if let Some((_, driven)) = DRIVE_PLUGINS.iter().find(|(part, _)| is(part)) {
-            self.drive(node, driven);
+            let kind = names.iter().find_map(|name| vehicle_kind(name));
+            if !kind.is_some_and(|kind| self.add_vehicle(node, kind)) {
+                self.drive(node, driven);
+            }
             return true;
         }
         if is("mimicjoint") {
