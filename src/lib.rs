@@ -49,6 +49,7 @@ pub use simpartner_simulation::{camera, device, sim};
 
 pub mod cli;
 pub mod config;
+pub mod fmu;
 pub mod replay;
 pub mod run;
 pub mod sweep;

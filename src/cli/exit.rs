@@ -8,7 +8,7 @@ use simpartner_wire::ports_file::PortsFileError;
 use thiserror::Error;
 
 use crate::{
-    analysis::AnalysisError, config::ConfigError, grasp_batch::BatchError, recorder::RecorderError,
+    analysis::AnalysisError, config::ConfigError, fmu::FmuError, grasp_batch::BatchError, recorder::RecorderError,
     replay::ReplayError, run::RunError, sweep::SweepError,
 };
 
@@ -86,6 +86,9 @@ pub enum CliError {
     /// A sweep cannot be planned or run.
     #[error("{0}")]
     Sweep(#[from] SweepError),
+    /// A functional mock-up unit cannot be written.
+    #[error("{0}")]
+    Fmu(#[from] FmuError),
     /// A batch of grasp tasks failed.
     #[error("{0}")]
     Batch(#[from] BatchError),
@@ -114,6 +117,7 @@ impl CliError {
             | Self::Config(_)
             | Self::World(_)
             | Self::Batch(_)
+            | Self::Fmu(_)
             | Self::PortsFile(_)
             | Self::Input(_) => ExitStatus::Input,
             Self::Run(error) => status_of_run(error),

@@ -13,6 +13,7 @@ mod draw;
 mod exit;
 mod export;
 mod external;
+mod fmu;
 mod fork;
 mod format;
 mod grasp;
@@ -110,6 +111,8 @@ enum Verb {
     Import(import::ImportArguments),
     /// Convert a robot or world file to URDF or MJCF.
     Convert(convert::ConvertArguments),
+    /// Write a world as a functional mock-up unit, which tools such as Simulink, Modelica tools and CarMaker import.
+    Fmu(fmu::FmuArguments),
     /// Describe an elevation file, convert it to another format, or draw it.
     Terrain(terrain::TerrainArguments),
     /// Run one model many times with different parameters, on all cores or on a cluster; the results go into a
@@ -237,6 +240,7 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Init(arguments)) => init::init(&arguments),
         Some(Verb::Import(arguments)) => import::import(&arguments),
         Some(Verb::Convert(arguments)) => convert::convert(&arguments),
+        Some(Verb::Fmu(arguments)) => fmu::write_unit(&arguments),
         Some(Verb::Terrain(arguments)) => terrain::terrain(&arguments),
         Some(Verb::Sweep(verb)) => sweep::sweep_verb(&verb),
         Some(Verb::Mobility(arguments)) => mobility::mobility(&arguments),

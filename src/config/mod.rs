@@ -3,6 +3,7 @@
 //! This module opens no file and reads no environment variable: the caller passes the text of the file and the list of
 //! variables. Start at `table`, the list of all settings, then [`Config::load`].
 
+mod embedded;
 mod layers;
 mod setting_type;
 mod table;
@@ -23,6 +24,7 @@ use crate::{
     server::{self, Limits, PortChoice},
 };
 
+pub use embedded::EmbeddedSettings;
 pub use layers::{ConfigError, Override, Problem, PropertiesFile};
 pub use text::default_properties;
 

@@ -7,7 +7,7 @@ use std::{
 
 /// Layers of the server package's own modules: a module may use only modules of lower layers, and none of its own
 /// layer. Its libraries are below all of them; their manifests determine which library may use which.
-const LAYERS: &[(&str, u8)] = &[("config", 1), ("run", 2), ("replay", 3), ("sweep", 3), ("cli", 4)];
+const LAYERS: &[(&str, u8)] = &[("config", 1), ("run", 2), ("fmu", 3), ("replay", 3), ("sweep", 3), ("cli", 4)];
 
 /// The libraries that the server package names as its modules.
 const RE_EXPORTED: &[&str] = &[

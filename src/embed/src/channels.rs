@@ -3,11 +3,11 @@
 use simpartner_model::DeviceId;
 use simpartner_wire::{
     protocol::{Refusal, device_named},
-    signal::Layout,
+    signal::{DeviceKind, Layout},
 };
 
 /// A number of an array: a field of a device.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Channel {
     /// The device, as `robot/name`.
     pub device: String,
@@ -15,6 +15,12 @@ pub struct Channel {
     pub field: String,
     /// Its unit, `1` for a plain number.
     pub unit: &'static str,
+    /// Smallest value it takes.
+    pub lowest: f64,
+    /// Largest value it takes.
+    pub highest: f64,
+    /// Kind of the device.
+    pub kind: DeviceKind,
 }
 
 /// The devices whose numbers follow one another in an array.
@@ -91,6 +97,9 @@ impl Channels {
                 device: device.clone(),
                 field: field.name.clone(),
                 unit: field.unit,
+                lowest: field.lowest,
+                highest: field.highest,
+                kind: info.kind,
             })
         };
         self.devices.iter().flat_map(of).collect()

@@ -5,7 +5,6 @@
 
 mod batch;
 mod error;
-mod settings;
 mod simulation;
 mod slices;
 

@@ -7,6 +7,7 @@ use std::{
 
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::{prelude::*, types::PyBytes};
+use simpartner::config::EmbeddedSettings;
 use simpartner_embed::{Channels, EmbedError, EmbeddedSimulation, read_world, read_world_text};
 use simpartner_wire::{
     protocol::{Refusal, device_named},
@@ -15,7 +16,6 @@ use simpartner_wire::{
 
 use crate::{
     error::{exception_named, exception_of},
-    settings::read_settings,
     slices::Pace,
 };
 
@@ -50,8 +50,9 @@ impl Simulation {
     #[new]
     #[pyo3(signature = (path, text, settings))]
     fn py_new(py: Python<'_>, path: PathBuf, text: Option<String>, settings: Vec<(String, String)>) -> PyResult<Self> {
-        let (options, fixed_base, parameters) =
-            read_settings(&settings).map_err(|error| exception_named(py, "SettingError", error.trim_end()))?;
+        let settings = EmbeddedSettings::read(&settings);
+        let EmbeddedSettings { options, fixed_base, parameters } =
+            settings.map_err(|error| exception_named(py, "SettingError", error.trim_end()))?;
         let built = py.detach(|| {
             let world = match text {
                 Some(text) => read_world_text(&path.to_string_lossy(), &text, &parameters)?,
