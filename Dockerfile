@@ -18,7 +18,9 @@ COPY . .
 # build.rs takes a page that was bundled before where there is no Node.
 COPY --from=page /viewer/dist clients/viewer/dist
 # For any processor of this kind, not the one that builds it alone. With the clients that need no library of the system.
-RUN RUSTFLAGS= cargo build --locked --profile dist --bins && mkdir -p /out/bin && \
+# The library is what `simpartner fmu` puts into functional mock-up units.
+RUN RUSTFLAGS= cargo build --locked --profile dist --bins && mkdir -p /out/bin /out/lib && \
+    RUSTFLAGS= cargo build --locked --profile dist -p simpartner-c --lib && cp target/dist/libsimpartner.so /out/lib/ && \
     cp target/dist/simpartner target/dist/simpartner-sequencer target/dist/simpartner-serial target/dist/simpartner-ros2 /out/bin/
 
 # `--build-context programs=FOLDER` takes this stage's place: programs that are built already, in FOLDER/bin.
@@ -27,6 +29,7 @@ COPY --from=build /out/ /
 
 FROM ${BASE}
 COPY --from=programs /bin/ /usr/local/bin/
+COPY --from=programs /lib/ /usr/local/lib/
 # The server needs no rights of root. Under Docker with a folder of the host, `--user "$(id -u):$(id -g)"` makes the log yours.
 RUN useradd --create-home --uid 1000 simpartner && mkdir /data && chown simpartner /data
 USER simpartner
