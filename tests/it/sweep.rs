@@ -369,3 +369,17 @@ fn a_wrong_name_of_a_database_creates_nothing() {
     assert_ne!(sweep(&["merge", &missing, "--database", &other]).0, Some(0));
     assert!(!scratch.path("missing.db").exists());
 }
+
+#[test]
+fn sweeps_of_the_repository_simulate_their_first_case() {
+    let scratch = Scratch::new();
+    for (name, cases) in [("friction", 200), ("circle", 60), ("soil", 64)] {
+        let file = format!("worlds/sweeps/{name}.toml");
+        let database = scratch.database(&format!("{name}.db"));
+        let planned = done(&["plan", &file, "--database", &database]);
+        assert!(planned.contains(&format!("{name}: {cases} cases")), "{planned}");
+    }
+    let database = scratch.database("soil.db");
+    let run = done(&["run", "worlds/sweeps/soil.toml", "--cases", "0..0", "--database", &database]);
+    assert!(run.contains("1 cases simulated, 0 failed"), "{run}");
+}

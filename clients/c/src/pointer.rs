@@ -120,8 +120,8 @@ pub(crate) struct Place<T>(*mut T);
 impl<T> Place<T> {
     /// Writes the result.
     pub(crate) fn set(self, value: T) {
-        // SAFETY: `result_place` has checked the pointer, its caller vouches for what it points to, and no place outlives the
-        // call.
+        // SAFETY: `result_place` has checked the pointer, its caller vouches for what it points to, and no place
+        // outlives the call.
         unsafe { self.0.write(value) }
     }
 }
