@@ -5,8 +5,8 @@
  * and commands give the same bits here as in a server.
  *
  * Every call returns a status; simpartner_last_error() has the text of the last error of the calling thread. After an
- * error the simulation is as before the call. Texts are in UTF-8 and end with a 0. NULL, wrong lengths and handles that
- * were freed are errors.
+ * error the simulation is as before the call, unless its physics has diverged. Texts are in UTF-8 and end with a 0.
+ * NULL, wrong lengths and handles that were freed are errors.
  *
  * Any thread may call any function. Calls for one simulation wait for each other; those for different simulations run
  * side by side. Texts that a call returns stay until the next call of the same thread, names of channels until the
@@ -25,7 +25,8 @@
 // Number of characters of a hash, without the 0 that ends it.
 #define SIMPARTNER_HASH_LENGTH 64
 
-// Result of a call. After an error the simulation is as before the call, and simpartner_last_error() has the text.
+// Result of a call. After an error simpartner_last_error() has the text, and the simulation is as before the call,
+// unless its physics has diverged.
 typedef enum {
   // Success.
   SIMPARTNER_OK = 0,
@@ -45,7 +46,7 @@ typedef enum {
   SIMPARTNER_BUFFER_TOO_SMALL = 7,
   // The snapshot is damaged, or of another model, timestep, engine or version.
   SIMPARTNER_INVALID_SNAPSHOT = 8,
-  // The physics has diverged; simpartner_reset() begins anew.
+  // The physics has diverged. The steps before are made; simpartner_reset() begins anew.
   SIMPARTNER_DIVERGED = 9,
   // A defect of the library, or of the operating system.
   SIMPARTNER_INTERNAL_ERROR = 10,
@@ -132,9 +133,6 @@ const char *simpartner_version(void);
 //
 // `settings` are texts such as "simulation.seed=7", "physics.engine=rapier", "simulation.timestep_s=0.0005" or
 // "model.surface.friction=0.4". `simulation` gets the handle, or NULL after an error; simpartner_free() frees it.
-//
-// # Safety
-// Pointers are NULL or of what the signature says, `settings` of `setting_count` texts.
 simpartner_status simpartner_load(const char *path,
                                   const char *const *settings,
                                   size_t setting_count,
@@ -142,9 +140,6 @@ simpartner_status simpartner_load(const char *path,
 
 // Loads a world from a text, as if it stood in a file of this path; files that it names are looked for from there.
 // Otherwise as simpartner_load().
-//
-// # Safety
-// Pointers are NULL or of what the signature says, `settings` of `setting_count` texts.
 simpartner_status simpartner_load_text(const char *path,
                                        const char *text,
                                        const char *const *settings,
@@ -160,29 +155,17 @@ simpartner_status simpartner_step(simpartner_simulation *simulation, uint64_t co
 
 // Copies the readings into an array. `count` is the number of readings, info.reading_count. The reading of a scan
 // that has not arrived yet is NaN.
-//
-// # Safety
-// `readings` is NULL or of `count` numbers.
 simpartner_status simpartner_read(simpartner_simulation *simulation, double *readings, size_t count);
 
 // Commands the actuators from the next step on. `count` is the number of commands, info.command_count. A command
 // that is NaN keeps its value; an actuator whose commands are all NaN gets none. If one is out of range, none acts.
-//
-// # Safety
-// `commands` is NULL or of `count` numbers.
 simpartner_status simpartner_command(simpartner_simulation *simulation, const double *commands, size_t count);
 
 // Copies the present commands into an array: the last ones, or those that act before the first.
-//
-// # Safety
-// `commands` is NULL or of `count` numbers.
 simpartner_status simpartner_present_commands(simpartner_simulation *simulation, double *commands, size_t count);
 
 // Commands, makes `step_count` steps and reads, in one call: a cycle of a controller. NULL with the count 0 leaves
 // out the commands or the readings.
-//
-// # Safety
-// `commands` is NULL or of `command_count` numbers, `readings` is NULL or of `reading_count` numbers.
 simpartner_status simpartner_advance(simpartner_simulation *simulation,
                                      uint64_t step_count,
                                      const double *commands,
@@ -192,9 +175,6 @@ simpartner_status simpartner_advance(simpartner_simulation *simulation,
 
 // Selects the channels of readings and commands: the devices of these names, "robot/device", or "device" if only one
 // robot has it, in this order. NULL selects all of them.
-//
-// # Safety
-// `sensors` is NULL or of `sensor_count` texts, `actuators` is NULL or of `actuator_count` texts.
 simpartner_status simpartner_select(simpartner_simulation *simulation,
                                     const char *const *sensors,
                                     size_t sensor_count,
@@ -202,28 +182,16 @@ simpartner_status simpartner_select(simpartner_simulation *simulation,
                                     size_t actuator_count);
 
 // Figures of a simulation: step, time, numbers of channels.
-//
-// # Safety
-// `info` is NULL or of a place for the result.
 simpartner_status simpartner_get_info(simpartner_simulation *simulation, simpartner_info *info);
 
 // Describes the reading at this place of the array, from 0.
-//
-// # Safety
-// `channel` is NULL or of a place for the result.
 simpartner_status simpartner_get_reading(simpartner_simulation *simulation, size_t index, simpartner_channel *channel);
 
 // Describes the command at this place of the array, from 0.
-//
-// # Safety
-// `channel` is NULL or of a place for the result.
 simpartner_status simpartner_get_command(simpartner_simulation *simulation, size_t index, simpartner_channel *channel);
 
 // Copies the numbers of a device into an array, selected or not. `count` gets their number, also if the array is too
 // small. A scan that has not arrived yet has none.
-//
-// # Safety
-// `device` is NULL or a text, `values` is NULL or of `capacity` numbers, `count` is NULL or of a place.
 simpartner_status simpartner_device_values(simpartner_simulation *simulation,
                                            const char *device,
                                            double *values,
@@ -231,38 +199,23 @@ simpartner_status simpartner_device_values(simpartner_simulation *simulation,
                                            size_t *count);
 
 // Fetches the oldest event that has not been fetched yet. `found` says whether there was one.
-//
-// # Safety
-// `event` and `found` are NULL or of places for the results.
 simpartner_status simpartner_next_event(simpartner_simulation *simulation, simpartner_event *event, bool *found);
 
 // Resets to step 0: equal to a fresh start with this seed, bit for bit. NULL keeps the seed.
-//
-// # Safety
-// `seed` is NULL or of a number.
 simpartner_status simpartner_reset(simpartner_simulation *simulation, const uint64_t *seed);
 
 // Copies the state into a buffer. `size` gets the number of bytes, also if the buffer is too small; NULL with the
 // capacity 0 asks for the size. The size may change with each step. Commands for later steps are not part of it.
-//
-// # Safety
-// `buffer` is NULL or of `capacity` bytes, `size` is NULL or of a place.
 simpartner_status simpartner_snapshot(simpartner_simulation *simulation,
                                       uint8_t *buffer,
                                       size_t capacity,
                                       size_t *size);
 
 // Restores the state from a snapshot of the same model, timestep and engine. Commands for later steps are dropped.
-//
-// # Safety
-// `buffer` is NULL or of `size` bytes.
 simpartner_status simpartner_restore(simpartner_simulation *simulation, const uint8_t *buffer, size_t size);
 
 // Writes the hash of the state, as a server's run prints it at its end: 64 characters and a 0. Two simulations with
 // equal hashes continue equally. `capacity` is at least SIMPARTNER_HASH_LENGTH + 1.
-//
-// # Safety
-// `hash` is NULL or of `capacity` characters.
 simpartner_status simpartner_state_hash(simpartner_simulation *simulation, char *hash, size_t capacity);
 
 // Adds a robot from a file that is named as in a world. Everything else continues; the channels are then all sensors
@@ -271,9 +224,6 @@ simpartner_status simpartner_state_hash(simpartner_simulation *simulation, char 
 // `name` is NULL for the name of the robot's model. `position` has three numbers, m, and `orientation` is a unit
 // quaternion x, y, z, w; each may be NULL. `spawned`, if it is not NULL, gets the name, which stays until this
 // thread's next call.
-//
-// # Safety
-// Pointers are NULL or of what is said above.
 simpartner_status simpartner_spawn(simpartner_simulation *simulation,
                                    const char *file,
                                    const char *name,
@@ -282,32 +232,20 @@ simpartner_status simpartner_spawn(simpartner_simulation *simulation,
                                    const char **spawned);
 
 // Removes a robot or an object. Everything else continues; the channels are then all sensors and all actuators.
-//
-// # Safety
-// `name` is NULL or a text.
 simpartner_status simpartner_remove(simpartner_simulation *simulation, const char *name);
 
 // Answers a request as a server's control port does, such as "STEP 10", "TRUTH", "PARAM surface.friction 0.4" or
 // "PLACE WorkPartner position=0,1,0". `answer` gets the text of all lines, which stays until this thread's next call.
 // An answer that begins with ERR is a refusal, and no error of the call.
-//
-// # Safety
-// Pointers are NULL or of what the signature says.
 simpartner_status simpartner_ask(simpartner_simulation *simulation, const char *request, const char **answer);
 
 // Answers a request as the port of a device does. Otherwise as simpartner_ask().
-//
-// # Safety
-// Pointers are NULL or of what the signature says.
 simpartner_status simpartner_ask_device(simpartner_simulation *simulation,
                                         const char *device,
                                         const char *request,
                                         const char **answer);
 
 // Answers a request as the combined port of a robot does. Otherwise as simpartner_ask().
-//
-// # Safety
-// Pointers are NULL or of what the signature says.
 simpartner_status simpartner_ask_robot(simpartner_simulation *simulation,
                                        const char *robot,
                                        const char *request,
@@ -316,9 +254,6 @@ simpartner_status simpartner_ask_robot(simpartner_simulation *simulation,
 // Copies the image of a camera that has arrived last into a buffer. `plane` counts the images of the camera from 0.
 // NULL with the capacity 0 asks for the description; the image is not computed again if the next call fetches it.
 // The number of threads that compute it, 0 for one, changes no bit.
-//
-// # Safety
-// `device` is NULL or a text, `image` is NULL or of a place, `buffer` is NULL or of `capacity` bytes.
 simpartner_status simpartner_get_image(simpartner_simulation *simulation,
                                        const char *device,
                                        size_t plane,

@@ -11,7 +11,8 @@ use std::{
 use simpartner_embed::EmbedError;
 use simpartner_wire::protocol::Refusal;
 
-/// Result of a call. After an error the simulation is as before the call, and simpartner_last_error() has the text.
+/// Result of a call. After an error simpartner_last_error() has the text, and the simulation is as before the call,
+/// unless its physics has diverged.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum simpartner_status {
@@ -33,7 +34,7 @@ pub enum simpartner_status {
     SIMPARTNER_BUFFER_TOO_SMALL = 7,
     /// The snapshot is damaged, or of another model, timestep, engine or version.
     SIMPARTNER_INVALID_SNAPSHOT = 8,
-    /// The physics has diverged; simpartner_reset() begins anew.
+    /// The physics has diverged. The steps before are made; simpartner_reset() begins anew.
     SIMPARTNER_DIVERGED = 9,
     /// A defect of the library, or of the operating system.
     SIMPARTNER_INTERNAL_ERROR = 10,
