@@ -79,7 +79,8 @@ fn a_world_has_ground_fixtures_and_robots() {
     assert_eq!((ground.normal, ground.material.friction), (DVec3::Y, 0.6));
     assert!(world.mechanism.bodies[0].fixed && world.mechanism.bodies[0].robot.is_none());
     let [robot] = &world.mechanism.robots[..] else { panic!("one robot") };
-    assert_eq!(robot.name, "hall");
+    assert_eq!(robot.name, "cart", "of several models each has its own name");
+    assert_eq!(world.mechanism.bodies[1].name, "wall/link");
 }
 
 /// The model is turned by a quarter about z: its x is the world's y, its y the world's -x.

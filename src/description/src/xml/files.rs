@@ -178,6 +178,20 @@ impl<'a> Files<'a> {
         }
     }
 
+    /// The names in a folder, in their order; none of a folder that may not be read.
+    pub(super) fn names_in(self, folder: &Path) -> Vec<String> {
+        let is_open = match self {
+            Self::Disk => true,
+            Self::Kept(_) => false,
+            Self::Renewed(renewed) => renewed.allows(&folder.to_string_lossy()),
+        };
+        let entries = is_open.then(|| std::fs::read_dir(folder).ok()).flatten();
+        let mut names: Vec<String> =
+            entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// The name of a file beside this path that differs from its own only in upper and lower case.
     pub(super) fn written_otherwise(self, path: &str) -> Option<String> {
         if !matches!(self.source(path), Ok(None)) {

@@ -265,7 +265,7 @@ impl<'a> Reading<'a> {
             }
             return;
         }
-        if value.len() > MAX_VALUE && kind != Kind::Name {
+        if value.len() > MAX_VALUE && ![Kind::Name, Kind::ObjectName].contains(&kind) {
             let message = format!("{what} has {} bytes, at most {MAX_VALUE} are read", value.len());
             return self.problem(offset, message);
         }

@@ -63,9 +63,19 @@ pub(super) fn read(reading: &Reading, root: &Node, name: Option<&str>) -> Option
     })
 }
 
-/// A robot is complete if joints connect all its bodies (thesis 3.6).
+/// A robot is complete if joints connect all its bodies (thesis 3.6). Those that are fixed stand on one ground, which
+/// connects what joints hold on them.
 fn check_connected(reading: &Reading, root: &Node, parts: &mechanism_parts::MechanismParts) {
-    let trees = Graph::new(&parts.bodies, &parts.joints).spanning_forest().trees;
+    let mut trees = Graph::new(&parts.bodies, &parts.joints).spanning_forest().trees;
+    let is_base = |body: BodyId| {
+        let has_joint = || parts.joints.iter().any(|joint| [joint.parent, joint.child].contains(&body));
+        parts.bodies[body.index()].fixed && has_joint()
+    };
+    let mut bases = 0;
+    trees.retain(|tree| {
+        bases += usize::from(is_base(tree.root));
+        bases < 2 || !is_base(tree.root)
+    });
     match &trees[..] {
         [] => reading.problem(root.offset, "the robot has no body"),
         [_] => {}

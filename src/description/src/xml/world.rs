@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use bevy_math::DVec3;
-use simpartner_model::{BodyId, Ground, GroundMesh, Mechanism, Plane, Shape};
+use simpartner_model::{BodyId, Ground, GroundMesh, Mechanism, Plane, RobotId, Shape};
 use simpartner_wire::signal::Port;
 
 use super::{
@@ -64,8 +64,23 @@ pub(super) fn read_with_robot(reading: &Reading, root: &Node, mut prepared: Opti
     for node in root.children.iter().filter(|child| child.name == "robot") {
         place_robot(reading, node, &mut drafts, &mut prepared, &mut world, &mut taken);
     }
+    check_divided_names(reading, root, &world);
     debug_assert!(world.mechanism.joints.iter().all(|joint| joint.child < BodyId::new(world.mechanism.bodies.len())));
     world
+}
+
+/// An object whose name has a slash is not called as a body of a robot.
+fn check_divided_names(reading: &Reading, root: &Node, world: &World) {
+    let objects = root.children.iter().filter(|child| child.name == "object");
+    for (node, name) in objects.filter_map(|node| Some((node, reading.attribute_text(node, "name")?))) {
+        let Some((robot, body)) = name.split_once('/') else { continue };
+        let (mut robots, place) = (world.mechanism.robots.iter(), reading.attribute_offset(node, "name"));
+        let known = robots.position(|known| known.name == robot).map(RobotId::new);
+        if known.is_some_and(|known| world.mechanism.body_named(Some(known), body).is_some()) {
+            let message = format!("'{name}' is a body of the robot '{robot}'");
+            reading.problem_with_help(place, message, "give the object another name");
+        }
+    }
 }
 
 fn read_origin(reading: &Reading, node: &Node) -> Option<GeographicOrigin> {

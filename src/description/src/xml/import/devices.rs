@@ -4,7 +4,7 @@
 use super::{
     super::node::Node,
     element::{node, pose_element},
-    model::{Device, DriveKind, Model, Motion, Mount, Part, Vehicle},
+    model::{Device, DriveKind, Model, Motion, Mount, Part, SCOPE_SEPARATOR, Vehicle},
     names::Names,
     text::UniqueNames,
 };
@@ -52,9 +52,16 @@ pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mu
         robot.children.push(node("sensor", vehicle.offset, &[&odometry[..], &port].concat()));
     }
     // Cameras are the last, so that the other devices have the ports that they had before cameras were imported.
+    let shared = |device: &Device| model.devices.iter().filter(|other| other.name == device.name).count() > 1;
+    let full = |device: &Device| match device.mount {
+        // SDF has names of sensors within a link.
+        _ if model.own_scope().is_empty() || !shared(device) => device.name.clone(),
+        Mount::Link { link, .. } => format!("{}{SCOPE_SEPARATOR}{}", names.links[link], device.name),
+        Mount::Joint(joint) => format!("{}{SCOPE_SEPARATOR}{}", names.joints[joint], device.name),
+    };
     let (cameras, others): (Vec<&Device>, _) = model.devices.iter().partition(|device| device.kind.is_camera());
     for device in others.into_iter().chain(cameras) {
-        let (name, port) = (unique(device.name.clone()), port());
+        let (name, port) = (unique(full(device)), port());
         robot.children.push(device_element(device, names, name, port));
     }
 }

@@ -26,10 +26,12 @@ mod model;
 mod names;
 mod omissions;
 mod options;
+mod pairs;
 mod paths;
 mod robot;
 mod scene;
 mod sdf;
+mod search;
 pub(super) mod text;
 mod urdf;
 
@@ -37,6 +39,7 @@ use std::path::Path;
 
 pub(super) use mjcf::about;
 pub use options::{ImportOptions, Imported, MeshFile, Wanted};
+pub use search::search_models_in;
 
 use simpartner_wire::signal::Port;
 
@@ -111,13 +114,21 @@ pub(super) fn convert(reading: &Reading, format: Format, roots: Vec<Node>, optio
     let first_port = next_port.map_err(|error| reading.problem(0, format!("the first port: {error}"))).ok()?.number();
     let scene = match format {
         Format::Urdf => {
-            let mut model = urdf::read(reading, roots)?;
-            if !options.keep_fixed_joints {
-                model.merge_fixed(None);
+            let (mut model, roots) = urdf::read(reading, roots)?;
+            if roots.len() == 1 {
+                if !options.keep_fixed_joints {
+                    model.merge_fixed(None);
+                }
+                model.fix_root(reading, options.fixed_base);
+                model.place();
+                Scene::of(model)
+            } else {
+                let mut model = model.on_world(&roots);
+                if !options.keep_fixed_joints {
+                    model.merge_fixed(Some(scene::WORLD));
+                }
+                Scene::split(reading, model, options.fixed_base)
             }
-            model.fix_root(reading, options.fixed_base);
-            model.place();
-            Scene::of(model)
         }
         Format::Mjcf => mjcf::read(reading, roots, options)?,
         Format::Sdf => sdf::read(reading, roots, options)?,

@@ -28,10 +28,15 @@ pub(super) struct Model {
     pub(super) self_collision: bool,
 }
 
+/// What stands between the names of models in each other, as in SDF.
+pub(super) const SCOPE_SEPARATOR: &str = "::";
+
 /// A body.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Link {
     pub(super) name: String,
+    /// The names of the models around it, joined by [`SCOPE_SEPARATOR`]; empty in formats without models.
+    pub(super) scope: String,
     pub(super) offset: usize,
     /// In the file's frame while all coordinates are 0, once [`Model::place`] has set it.
     pub(super) pose: Pose,
@@ -204,6 +209,8 @@ pub(super) struct Drive {
 #[derive(Debug, Clone)]
 pub(super) struct Joint {
     pub(super) name: String,
+    /// The names of the models around it, as of a [`Link`].
+    pub(super) scope: String,
     pub(super) offset: usize,
     pub(super) motion: Motion,
     /// True to keep the two links as separate bodies although they cannot move relative to each other.
@@ -238,6 +245,7 @@ impl Joint {
     pub(super) fn new(name: String, offset: usize, motion: Motion, [parent, child]: [usize; 2]) -> Self {
         Self {
             name,
+            scope: String::new(),
             offset,
             motion,
             keeps_links: false,
@@ -390,6 +398,30 @@ impl Model {
                 reached.push(joint.child);
             }
         }
+    }
+}
+
+impl Model {
+    /// The same with the world as its first link, in which these links are free, or fixed if they have no mass.
+    pub(super) fn on_world(mut self, roots: &[usize]) -> Self {
+        let world = Link { name: WORLD_LINK.to_owned(), offset: self.offset, ..Link::default() };
+        self.links.insert(0, world);
+        for joint in self.joints.iter_mut().chain(&mut self.loops) {
+            (joint.parent, joint.child) = (joint.parent + 1, joint.child + 1);
+        }
+        for device in &mut self.devices {
+            if let Mount::Link { link, .. } = &mut device.mount {
+                *link += 1;
+            }
+        }
+        self.apart.iter_mut().flat_map(|apart| &mut apart.links).for_each(|link| *link += 1);
+        self.root = 0;
+        for link in roots.iter().map(|root| root + 1) {
+            let Link { offset, pose, mass, .. } = self.links[link];
+            let motion = if mass.is_some() { Motion::Free } else { Motion::Fixed };
+            self.joints.push(Joint { pose, ..Joint::new(String::new(), offset, motion, [0, link]) });
+        }
+        self
     }
 }
 

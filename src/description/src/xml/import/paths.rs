@@ -1,11 +1,16 @@
 //! Paths of meshes and images that a file of another format names.
 
-use super::super::reading::Reading;
+use super::{super::reading::Reading, search};
 use crate::text::{encoding::percent_decoded, numbers::shorten};
 
 /// The path of a mesh, seen from the file's folder.
 pub(super) fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
-    path_of(reading, offset, file, "the shape is left out; put the package's folder beside the file's")
+    path_of(
+        reading,
+        offset,
+        file,
+        "the shape is left out; put the package's folder beside the file's, or name the folder it is in by ROS_PACKAGE_PATH",
+    )
 }
 
 /// The path of an image, likewise; a missing one is a warning.
@@ -20,7 +25,7 @@ pub(super) fn image_path(reading: &Reading, offset: usize, file: &str) -> Option
 }
 
 /// The path of a file, seen from the folder of the one that names it. That of a ROS package is looked for in the
-/// folders above; `lost` is the effect of a missing one.
+/// folders above, and where ROS and Gazebo look for theirs; `lost` is the effect of a missing one.
 fn path_of(reading: &Reading, offset: usize, file: &str, lost: &str) -> Option<String> {
     let Some(in_package) = file.strip_prefix("package://").or_else(|| file.strip_prefix("model://")) else {
         return Some(correct_spelling(reading, file.strip_prefix("file://").unwrap_or(file)));
@@ -34,8 +39,14 @@ fn path_of(reading: &Reading, offset: usize, file: &str, lost: &str) -> Option<S
     let above = (0..8).map(|levels| "../".repeat(levels));
     let mut candidates = above.flat_map(|up| [format!("{up}{in_package}"), format!("{up}{inside}")]);
     let found = candidates.find_map(|candidate| find_spelled(reading, &candidate));
+    let elsewhere = || {
+        let mut places = search::candidates(reading, None, file).into_iter();
+        let place = places.find(|place| reading.files.has(&place.to_string_lossy()))?;
+        Some(search::seen_from_file(reading, place))
+    };
+    let found = found.or_else(elsewhere);
     if found.is_none() {
-        let what = format!("no package with '{file}' is in the folders above");
+        let what = format!("no package with '{}' is in the folders above, nor where ROS has them", shorten(file));
         reading.warn(offset, what, lost.into());
     }
     found

@@ -1,6 +1,6 @@
 //! The content of a file: the ground, fixed bodies, and the robots, which are the parts connected by joints.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bevy_math::DVec3;
 
@@ -8,7 +8,7 @@ use super::{
     super::{node::Node, reading::Reading, schema::GRAVITY},
     element::{digits, node, value},
     lights::Lights,
-    model::{Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, Surface, Vehicle, VehicleWheel},
+    model::{Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, SCOPE_SEPARATOR, Surface, Vehicle, VehicleWheel},
     robot::{self, y_up},
     text::{UniqueNames, clean},
 };
@@ -26,6 +26,8 @@ pub(super) struct Scene {
     /// Fixed links without joints.
     pub(super) fixtures: Vec<Link>,
     pub(super) robots: Vec<Model>,
+    /// True if its parts belong to several models, by which they are named.
+    pub(super) has_models: bool,
 }
 
 /// A plane that is solid below.
@@ -71,6 +73,7 @@ impl Scene {
             model.links[joint.child].is_fixed = true;
         }
         model.links[WORLD].is_fixed = true;
+        model.unite_pairs(reading);
         let groups = groups(&model);
         let carried = Carried::of(&model);
         let mut scene = Self { name: model.name.clone(), offset: model.offset, ..Self::default() };
@@ -98,12 +101,37 @@ impl Scene {
             let what = format!("'{one}' and '{other}' are told not to collide, and no joint connects them");
             reading.warn(apart.offset, what, "they collide here: only bodies of one robot can be kept apart".into());
         }
-        let name = scene.name.clone();
-        let mut robots = scene.robots.iter_mut().filter(|robot| !robot.is_stand());
-        if let (Some(only), None) = (robots.next(), robots.next()) {
-            only.name = name;
+        let tops: HashSet<&str> = model.links[WORLD + 1..].iter().map(Link::top_scope).collect();
+        scene.has_models = tops.len() > 1;
+        if !scene.has_models {
+            let name = scene.name.clone();
+            let mut robots = scene.robots.iter_mut().filter(|robot| !robot.is_stand());
+            if let (Some(only), None) = (robots.next(), robots.next()) {
+                only.name = name;
+            }
         }
         scene
+    }
+
+    /// The name of a body that is an object of the world.
+    fn object_name(&self, link: &Link) -> String {
+        match (self.has_models, &*link.name) {
+            (true, _) => link.name_in_world(),
+            (false, "") => "robot".into(),
+            (false, name) => clean(name),
+        }
+    }
+
+    /// The name of a robot: that of its model, or of its first link in a format without models or for a second part of
+    /// a model.
+    fn robot_name(&self, robot: &Model, taken: &HashSet<String>) -> String {
+        let top = clean(robot.own_scope());
+        match (self.has_models && !top.is_empty(), taken.contains(&top)) {
+            (true, false) => top,
+            (true, true) => format!("{top}{SCOPE_SEPARATOR}{}", clean(&robot.name)),
+            (false, _) if robot.name.is_empty() => "robot".into(),
+            (false, _) => clean(&robot.name),
+        }
     }
 
     /// True if a single `<robot>` can contain everything.
@@ -175,26 +203,28 @@ impl Scene {
             node("surface", ground.offset, &attributes)
         }));
         world.children.extend(self.terrain.as_ref().map(heightfield));
-        let mut names = UniqueNames::default();
-        let mut unique = |name: &str| names.name(if name.is_empty() { "robot" } else { name });
+        let (mut names, mut robot_names) = (UniqueNames::default(), HashSet::new());
         for fixture in &self.fixtures {
-            world.children.push(robot::body(reading, fixture, "object", &unique(&fixture.name)));
+            let name = names.name_of_clean(self.object_name(fixture));
+            world.children.push(robot::body(reading, fixture, "object", &name));
         }
         let mut next_port = first_port;
         for model in &self.robots {
             let mut element = match &model.links[..] {
                 [single] if model.devices.is_empty() => {
-                    world.children.push(robot::body(reading, single, "object", &unique(&single.name)));
+                    let name = names.name_of_clean(self.object_name(single));
+                    world.children.push(robot::body(reading, single, "object", &name));
                     continue;
                 }
                 _ => robot::element(reading, model, &mut next_port),
             };
-            let name = unique(&model.name);
+            let name = names.name_of_clean(self.robot_name(model, &robot_names));
             element
                 .attributes
                 .iter_mut()
                 .filter(|given| given.name == "name")
                 .for_each(|given| given.value.clone_from(&name));
+            robot_names.insert(name);
             world.children.push(element);
         }
         reading.is_sound().then_some(world)

@@ -47,7 +47,11 @@ pub(super) struct UniqueNames {
 impl UniqueNames {
     /// A valid and unique name similar to this one.
     pub(super) fn name(&mut self, name: &str) -> String {
-        let clean = clean(name);
+        self.name_of_clean(clean(name))
+    }
+
+    /// The same for a name that is valid.
+    pub(super) fn name_of_clean(&mut self, clean: String) -> String {
         let mut free = clean.clone();
         while !self.taken.insert(free.clone()) {
             let count = self.wanted.entry(clean.clone()).or_insert(1);

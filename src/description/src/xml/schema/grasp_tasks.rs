@@ -10,7 +10,7 @@ use super::{
         Content::{Children, Empty},
         Element,
     },
-    kind::Kind::{Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
+    kind::Kind::{Name, NotNegative, ObjectName, Positive, Real, Text, Whole, Within, Word},
     shared::{GRASP_TASK as ROOT, LENGTH},
 };
 
@@ -21,7 +21,7 @@ pub(super) const GRASP_TASK: Element = element(
     &[
         default("name", Name, "", "task", "name of the file of tasks"),
         required("world", Text, "", "path of the world file, relative to this file's folder"),
-        required("object", Name, "", "name of the object to grasp"),
+        required("object", ObjectName, "", "name of the object to grasp"),
         optional("gripper", Name, "", "name of the robot that grasps; without it, the only robot of the world"),
         default("timestep", Within(1e-6, 0.1), "s", "0.001", "timestep of the engine"),
     ],

@@ -26,6 +26,8 @@ pub(in crate::xml) enum Kind {
     Whole(i64, i64),
     /// A name: no blanks, none of `< > , /`.
     Name,
+    /// The name of an object: the same, with slashes between the parts of it.
+    ObjectName,
     /// Any text that is not blank.
     Text,
     /// A colour, as in the web.
@@ -49,6 +51,7 @@ impl Kind {
             Self::Within(lowest, highest) => format!("a number from {} to {}", bound(lowest), bound(highest)),
             Self::Whole(lowest, highest) => format!("a whole number from {lowest} to {highest}"),
             Self::Name => format!("a name of at most {MAX_NAME} bytes without blanks and without < > , /"),
+            Self::ObjectName => format!("a name of at most {MAX_NAME} bytes without blanks and without < > ,"),
             Self::Text => "some text".into(),
             Self::Color => "a colour as #rrggbb, or #rrggbbaa with its opacity".into(),
             Self::Word(words) => format!("one of {}", words.join(", ")),
@@ -62,7 +65,8 @@ impl Kind {
 
     /// True if a trimmed text is such a value.
     pub(in crate::xml) fn accepts(self, text: &str) -> bool {
-        if text.len() > if self == Self::Name { MAX_NAME } else { MAX_VALUE } {
+        let is_name = [Self::Name, Self::ObjectName].contains(&self);
+        if text.len() > if is_name { MAX_NAME } else { MAX_VALUE } {
             return false;
         }
         let number = || read_real(text);
@@ -73,7 +77,11 @@ impl Kind {
             Self::Fraction => number().is_some_and(|value| (0.0..=1.0).contains(&value)),
             Self::Within(lowest, highest) => number().is_some_and(|value| (lowest..=highest).contains(&value)),
             Self::Whole(lowest, highest) => text.parse::<i64>().is_ok_and(|value| (lowest..=highest).contains(&value)),
-            Self::Name => !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || "<>,/".contains(c)),
+            Self::Name => !text.contains('/') && Self::ObjectName.accepts(text),
+            Self::ObjectName => {
+                let is_barred = |c: char| c.is_whitespace() || "<>,".contains(c);
+                !text.contains(is_barred) && text.split('/').all(|part| !part.is_empty())
+            }
             Self::Text => !text.is_empty(),
             Self::Color => text.parse::<Color>().is_ok(),
             Self::Word(words) => words.contains(&text),

@@ -7,7 +7,7 @@ use super::{
     element::Attribute,
     kind::{
         Kind,
-        Kind::{Name, Positive, Real, Whole, Within},
+        Kind::{Name, ObjectName, Positive, Real, Whole, Within},
     },
 };
 
@@ -41,6 +41,13 @@ pub(super) const VECTOR: &[Attribute] = &[
 ];
 /// The name of anything that others refer to.
 pub(super) const NAME: Attribute = required("name", Name, "", "name, unique among elements of this kind in the file");
+/// The name of an object.
+pub(super) const OBJECT_NAME: Attribute = required(
+    "name",
+    ObjectName,
+    "",
+    "name, unique among the objects of the file; slashes may divide it, as in `model/link`",
+);
 
 /// Class of a body in segmentation images.
 pub(super) const CLASS_ATTRIBUTE: Attribute = default(

@@ -14,7 +14,7 @@ use super::{
     lights,
     materials::with_material,
     rocks, sequences,
-    shared::{CLASS_ATTRIBUTE, COORDINATE, LENGTH, NAME, ROBOT, VECTOR, WORLD},
+    shared::{CLASS_ATTRIBUTE, COORDINATE, LENGTH, NAME, OBJECT_NAME, ROBOT, VECTOR, WORLD},
     soil,
 };
 
@@ -124,7 +124,11 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     element(
         "object",
         "A body that belongs to the world and not to a robot.",
-        &[default("type", Word(&["Body"]), "", "Body", "type of the object; only Body exists"), NAME, CLASS_ATTRIBUTE],
+        &[
+            default("type", Word(&["Body"]), "", "Body", "type of the object; only Body exists"),
+            OBJECT_NAME,
+            CLASS_ATTRIBUTE,
+        ],
         body_children!(maybe("static")),
     ),
     Element {

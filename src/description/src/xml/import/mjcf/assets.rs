@@ -18,6 +18,7 @@ use crate::{
     dem::Dem,
     limits::MAX_GRID_SIDE,
     mesh::Mesh,
+    text::tree::child,
     xml::{node::Node, reading::Reading},
 };
 
@@ -64,7 +65,11 @@ impl Mjcf<'_, '_> {
                 (Form::Mesh { file: path, scale }, mesh)
             }
             None => {
-                let mesh = self.read_inline_mesh(node)?;
+                let mesh = if attribute(node, "builtin").is_some_and(|kind| kind != "none") {
+                    self.read_builtin_mesh(node)?
+                } else {
+                    self.read_inline_mesh(node)?
+                };
                 let points = mesh.vertices.iter().map(|point| *point * scale).collect();
                 (Form::Points { points, triangles: mesh.triangles.clone() }, mesh)
             }
@@ -95,8 +100,9 @@ impl Mjcf<'_, '_> {
         let Some(vertices) =
             list(self.reading, node, "vertex").filter(|numbers| numbers.len() >= 12 && numbers.len().is_multiple_of(3))
         else {
-            if attribute(node, "builtin").is_some() {
-                self.notes.add(node.offset, "a built-in <mesh> is left out", "its geoms are, too; give it a file");
+            if child(node, "plugin").is_some() {
+                let help = "its geoms are, too: what plugins of MuJoCo do is not simulated; give it a file";
+                self.notes.add(node.offset, "a <mesh> of a plugin is left out", help);
             } else {
                 self.reading.problem(node.offset, "<mesh> has neither a file nor the vertices of four points or more");
             }

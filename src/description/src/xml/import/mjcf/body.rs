@@ -198,6 +198,14 @@ impl Mjcf<'_, '_> {
 
     fn tell_part(&self, part: &Part) {
         let name = part.node.name.as_str();
+        let own = |name: &str| attribute(&part.node, name).unwrap_or_default();
+        let lost = match name {
+            "composite" => ["B", "J", "G", "S", "T"].map(|kind| format!("{}{kind}_", own("prefix"))).into(),
+            "flexcomp" => vec![format!("{}_", own("name"))],
+            "attach" if !own("prefix").is_empty() => vec![own("prefix").to_owned()],
+            _ => Vec::new(),
+        };
+        self.lost.borrow_mut().extend(lost);
         let meaning = match name {
             "light" | "user" => return,
             "composite" | "flexcomp" => "only rigid bodies are simulated",

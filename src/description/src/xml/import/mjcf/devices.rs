@@ -56,6 +56,10 @@ impl Mjcf<'_, '_> {
             attribute(node, "name").map_or_else(|| format!("{tag}_{}", self.model.devices.len() + 1), str::to_owned);
         let mut attributes = Vec::new();
         let (kind, mount) = if let Some((_, kind, frame)) = ON_SITES.iter().find(|(known, ..)| *known == tag) {
+            if tag == "rangefinder" && attribute(node, "camera").is_some() {
+                let meaning = "no ray goes through each pixel; a DepthCamera measures them all";
+                return self.notes.add(node.offset, "a <rangefinder> of a camera is left out", meaning);
+            }
             let Some((link, mut pose)) = self.resolve_name(node, "site", "site", &self.sites) else { return };
             attributes.extend(frame.map(|frame| ("frame", frame.to_owned())));
             match tag {

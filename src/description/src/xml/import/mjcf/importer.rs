@@ -2,6 +2,7 @@
 //! joints.
 
 use std::{
+    cell::RefCell,
     collections::{HashMap, HashSet},
     rc::Rc,
 };
@@ -19,6 +20,7 @@ use super::{
     },
     compiler::Compiler,
     defaults::Defaults,
+    springs::SpringDamper,
 };
 use crate::{
     mesh::Mesh,
@@ -53,6 +55,10 @@ pub(super) struct Mjcf<'r, 'a> {
     /// Cameras, which become devices behind all others.
     pub(super) cameras: Vec<Device>,
     pub(super) notes: Omissions,
+    /// Joints whose springs and dampers follow from the inertia that they move.
+    pub(super) spring_dampers: Vec<SpringDamper>,
+    /// Beginnings of the names of parts that are left out.
+    pub(super) lost: RefCell<Vec<String>>,
 }
 
 /// Assets that geoms refer to.
@@ -112,6 +118,11 @@ impl Mjcf<'_, '_> {
             return None;
         };
         let found = known.get(value).copied();
+        if found.is_none() && self.lost.borrow().iter().any(|lost| value.starts_with(lost.as_str())) {
+            let note = format!("<{}> of a part that is left out is left out", node.name);
+            self.notes.add(node.offset, note, "nothing of it is simulated");
+            return None;
+        }
         if found.is_none() {
             let message = format!("there is no {what} '{}'", shorten(value));
             let place = self.reading.attribute_offset(node, name);

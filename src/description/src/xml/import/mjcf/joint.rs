@@ -12,6 +12,7 @@ use super::{
     body::Part,
     compiler::about,
     importer::Mjcf,
+    springs::SpringDamper,
 };
 use crate::text::numbers::shorten;
 
@@ -67,6 +68,10 @@ impl Mjcf<'_, '_> {
         if self.joints.insert(name.clone(), self.model.joints.len()).is_some() {
             self.reading
                 .problem(self.reading.attribute_offset(&node, "name"), format!("there is a joint '{name}' already"));
+        }
+        let given = numbers::<2>(self.reading, &node, "springdamper").filter(|_| motion != Motion::Free);
+        if let Some([time, ratio]) = given.filter(|[time, ratio]| *time > 0.0 && *ratio > 0.0) {
+            self.spring_dampers.push(SpringDamper { joint: self.model.joints.len(), time, ratio });
         }
         self.order.push(self.model.joints.len());
         self.model.joints.push(joint);
@@ -128,12 +133,6 @@ impl Mjcf<'_, '_> {
         if self.compiler.is_limited(self.reading, node, "actuatorfrclimited", "actuatorfrcrange") {
             joint.max_effort =
                 numbers::<2>(self.reading, node, "actuatorfrcrange").map(|[low, high]| low.abs().max(high.abs()));
-        }
-        if numbers::<2>(self.reading, node, "springdamper").is_some_and(|[time, ratio]| time > 0.0 && ratio > 0.0) {
-            let what = "'springdamper' of <joint> is left out";
-            let meaning = "the joint has neither spring nor damper; with the inertia I that it moves, give it the stiffness I / (time ratio)² and \
-                           the damping 2 I / time";
-            self.notes.add(self.reading.attribute_offset(node, "springdamper"), what, meaning);
         }
     }
 }

@@ -6,14 +6,15 @@
 //! | `compiler`, `defaults` | `<compiler>`, `<default>`: how everything else is meant |
 //! | `body` | `<body>`, `<frame>`, `<replicate>`, `<site>`: links and their frames |
 //! | `joint` | `<joint>`, `<freejoint>` |
-//! | `geom`, `assets` | `<geom>`, `<inertial>`, `<mesh>`, `<hfield>`: shapes and masses |
+//! | `geom`, `assets`, `builtin_mesh` | `<geom>`, `<inertial>`, `<mesh>`, `<hfield>`: shapes and masses |
 //! | `contacts` | `<contact>`, and how soft contacts are |
-//! | `relations` | `<equality>`, `<tendon>`, `<keyframe>` |
+//! | `relations`, `springs` | `<equality>`, `<tendon>`, `<keyframe>` |
 //! | `actuators`, `devices`, `cameras` | `<actuator>`, `<sensor>`, `<camera>` |
 
 mod actuators;
 mod assets;
 mod body;
+mod builtin_mesh;
 mod cameras;
 mod compiler;
 mod contacts;
@@ -26,8 +27,9 @@ mod joint;
 mod lights;
 mod materials;
 mod relations;
+mod springs;
 
-use std::collections::HashMap;
+use std::{cell::RefCell, collections::HashMap};
 
 use bevy_math::DVec3;
 
@@ -49,6 +51,9 @@ use crate::text::tree::child;
 
 /// The root element.
 pub(super) const ROOT: &str = "mujoco";
+/// Help for a file without bodies and geoms.
+const EMPTY_HELP: &str =
+    "a model has bodies or geoms in its <worldbody>; an included part has to be read by way of the whole";
 /// MuJoCo's default gravity, m/s².
 const MUJOCO_GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
 
@@ -83,12 +88,15 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         order: Vec::new(),
         cameras: Vec::new(),
         notes: Omissions::default(),
+        spring_dampers: Vec::new(),
+        lost: RefCell::default(),
     };
     mjcf.assets = mjcf.read_assets(&root);
     for section in root.children.iter().filter(|child| child.name == "worldbody") {
         mjcf.read_world(section);
     }
     mjcf.set_total_mass();
+    mjcf.set_spring_dampers();
     mjcf.read_contacts(&root);
     mjcf.read_relations(&root);
     mjcf.read_devices(&root);
@@ -97,10 +105,11 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
     let gravity = mjcf.read_options(&root);
     mjcf.tell_other_sections(&root);
     let lights = mjcf.read_lights(&root);
-    if mjcf.model.links.len() == 1 && mjcf.ground.is_none() && mjcf.terrain.is_none() && reading.is_sound() {
-        let help =
-            "a model has bodies or geoms in its <worldbody>; an included part has to be read by way of the whole";
-        reading.problem_with_help(root.offset, "the file has nothing to simulate", help);
+    if root.children.is_empty() && reading.is_sound() {
+        reading.problem_with_help(root.offset, "the file has nothing to simulate", EMPTY_HELP);
+    } else if mjcf.model.links.len() == 1 && mjcf.ground.is_none() && mjcf.terrain.is_none() {
+        let what = "the file has nothing to simulate";
+        reading.warn(root.offset, what.into(), format!("the world is empty; {EMPTY_HELP}"));
     }
     if !reading.is_sound() {
         return None;

@@ -37,8 +37,10 @@ impl Mjcf<'_, '_> {
                 || only_pulls && of("actuator").any(|actuator| attribute(actuator, "tendon") == Some(name))
         };
         for node in of("tendon").filter(|node| !is_used(node)) {
-            let what = format!("<{}> of <tendon> is left out", node.name);
-            self.notes.add(node.offset, what, "nothing pulls along it; couple two joints by an <equality> instead");
+            let node = &self.resolve(node, None);
+            if !self.read_joint_tendon(node) {
+                self.tell_lost_tendon(node);
+            }
         }
     }
 

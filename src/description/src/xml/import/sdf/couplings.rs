@@ -53,6 +53,10 @@ impl Sdf<'_, '_> {
     /// The joints between a reference body and two links turn in a ratio: theta_2 = -ratio theta_1 about `<axis2>` and
     /// `<axis>`.
     fn read_gearbox(&mut self, node: &Node, first_joint: usize, scope: &Scope) {
+        if child(node, "gearbox_reference_body").is_none() {
+            let meaning = "it lacks <gearbox_reference_body>; both its links turn by themselves";
+            return self.notes.add(node.offset, "a joint of the type gearbox is left out", meaning);
+        }
         let ends = ["parent", "child", "gearbox_reference_body"].map(|tag| self.link_at_end(node, tag, scope));
         let [Some(one), Some(other), Some(reference)] = ends else { return };
         // The joint between the reference and a link, and its direction relative to the gearbox's axis (1 or -1).

@@ -12,12 +12,9 @@ use super::{
         omissions::Omissions,
         scene::{Ground, Terrain},
     },
-    frames::Frames,
+    frames::{Frames, MODEL_FRAME},
 };
-use crate::{
-    text::tree::child,
-    xml::{node::Node, reading::Reading},
-};
+use crate::xml::{node::Node, reading::Reading};
 
 /// Nesting depth of models in models: the format's own examples need three.
 pub(super) const MOST_NESTED: usize = 16;
@@ -34,6 +31,8 @@ pub(super) struct Sdf<'r, 'a> {
     pub(super) notes: Omissions,
     /// Files that are being included, from the outside in.
     pub(super) open: Vec<String>,
+    /// The names of the models around what is being read, joined by `::`.
+    pub(super) scope: String,
 }
 
 /// A model, its frames and links.
@@ -42,6 +41,8 @@ pub(super) struct Scope {
     pub(super) frames: Frames,
     /// Places of links by their names, those of nested models behind theirs and `::`.
     pub(super) links: HashMap<String, usize>,
+    /// The link that the model's own frame is fixed to; of a world, the world.
+    pub(super) base: Option<String>,
 }
 
 impl Scope {
@@ -51,6 +52,9 @@ impl Scope {
         for _ in 0..self.links.len() + 64 {
             if self.links.contains_key(name) {
                 return Some(name);
+            }
+            if name == MODEL_FRAME {
+                return self.base.as_deref();
             }
             name = self.frames.attached(name)?;
         }
@@ -76,13 +80,5 @@ impl Sdf<'_, '_> {
 
     pub(super) fn numbers<const N: usize>(&self, node: &Node) -> Option<[f64; N]> {
         gazebo::numbers(self.reading, node)
-    }
-
-    /// A number that has to be there.
-    pub(super) fn required(&self, node: &Node, tag: &str) -> Option<f64> {
-        if child(node, tag).is_none() {
-            self.reading.problem(node.offset, format!("<{}> lacks <{tag}>", node.name));
-        }
-        self.number(node, tag)
     }
 }

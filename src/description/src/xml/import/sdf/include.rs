@@ -6,8 +6,12 @@ use std::{
 };
 
 use super::{
-    super::{attributes::attribute, gazebo::is_true},
-    importer::{MOST_NESTED, Sdf},
+    super::{
+        attributes::attribute,
+        gazebo::is_true,
+        search::{self, name_in_uri},
+    },
+    importer::{MOST_NESTED, Scope, Sdf},
 };
 use crate::{
     limits::MAX_FILE,
@@ -19,12 +23,6 @@ use crate::{
     xml::node::Node,
 };
 
-/// Environment variables with Gazebo's model paths, of its versions.
-const PATH_VARIABLES: [&str; 5] =
-    ["GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "SDF_PATH", "GAZEBO_MODEL_PATH", "GAZEBO_RESOURCE_PATH"];
-/// Folders above the file's that are looked into.
-const MAX_LEVELS_UP: usize = 8;
-
 /// A model of another file, with the name and pose that it is included by.
 pub(super) struct Included {
     pub(super) model: Node,
@@ -35,28 +33,32 @@ pub(super) struct Included {
 }
 
 impl Sdf<'_, '_> {
-    /// The model that an element includes.
-    pub(super) fn include(&mut self, node: &Node) -> Option<Included> {
+    /// The model that an element includes. One that is not found is left out, with a warning.
+    pub(super) fn include(&mut self, node: &Node, scope: &mut Scope) -> Option<Included> {
         let Some(uri) = child(node, "uri") else {
             self.reading.problem(node.offset, "<include> lacks <uri>");
             return None;
         };
         let text = uri.text.trim();
         let Some(path) = self.find(text) else {
-            let message = format!("there is no model '{}'", shorten(text));
             let help = if text.starts_with("http") {
-                "nothing is fetched: download the model, put its folder beside the file, and write model://NAME"
+                "nothing is fetched: download it into the cache (gz fuel download -u URI), or put its folder beside the file"
             } else {
-                "put the model's folder beside the file's, or name the folder it is in by GZ_SIM_RESOURCE_PATH"
+                "put its folder beside the file's, or name the folder it is in by --models or GZ_SIM_RESOURCE_PATH"
             };
-            self.reading.problem_with_help(uri.offset, message, help);
+            let what = format!("there is no model '{}'", shorten(text));
+            self.reading.warn(uri.offset, what, format!("it is left out; {help}"));
+            self.lose(uri, node, scope);
             return None;
         };
         if self.open.contains(&path) || self.open.len() > MOST_NESTED {
             self.reading.problem(uri.offset, format!("the model '{}' includes itself", shorten(text)));
             return None;
         }
-        let mut model = self.read_included(node, &path)?;
+        let Some(mut model) = self.read_included(node, &path) else {
+            self.lose(uri, node, scope);
+            return None;
+        };
         for name in ["name", "static", "pose", "placement_frame"] {
             let Some(given) = child(node, name) else { continue };
             match name {
@@ -78,6 +80,15 @@ impl Sdf<'_, '_> {
         Some(Included { model, path, is_merged })
     }
 
+    /// Takes up the name and place of a model that is left out, so that what refers to it is left out, too.
+    fn lose(&self, uri: &Node, node: &Node, scope: &mut Scope) {
+        if attribute(node, "merge").is_some_and(is_true) {
+            return scope.frames.lose_some();
+        }
+        let name = child(node, "name").map_or_else(|| name_in_uri(uri.text.trim()), |name| name.text.trim().to_owned());
+        scope.frames.lose(self.reading, &name, child(node, "pose"));
+    }
+
     /// The root model of a file.
     fn read_included(&self, node: &Node, path: &str) -> Option<Node> {
         let text =
@@ -94,22 +105,20 @@ impl Sdf<'_, '_> {
         roots.iter_mut().for_each(|root| root.shift(start));
         let model = roots.iter().find_map(|root| if root.name == "model" { Some(root) } else { child(root, "model") });
         if model.is_none() {
-            self.reading.problem(node.offset, format!("'{path}' holds no <model>"));
+            let what = format!("'{path}' holds no <model> of SDF");
+            self.reading.warn(node.offset, what, "what it includes is left out".into());
         }
         model.cloned()
     }
 
     /// The SDF file of a URI.
     fn find(&self, uri: &str) -> Option<String> {
-        let (name, is_model) = match uri.strip_prefix("model://") {
-            Some(name) => (name, true),
-            None => (uri.strip_prefix("file://").unwrap_or(uri), false),
-        };
-        // A path out of the folder of models is not a model.
-        if name.is_empty() || is_model && name.split('/').any(|part| part == "..") {
-            return None;
-        }
-        self.folders().into_iter().find_map(|folder| self.sdf_in(&folder.join(name)))
+        self.places_of(uri).into_iter().find_map(|path| self.sdf_in(&path))
+    }
+
+    /// Where a URI in the file that is open may lead.
+    pub(super) fn places_of(&self, uri: &str) -> Vec<PathBuf> {
+        search::candidates(self.reading, self.open.last().map(String::as_str), uri)
     }
 
     /// The file itself, or the file of a model's folder.
@@ -132,25 +141,5 @@ impl Sdf<'_, '_> {
             .map(|(_, file)| file.trim().to_owned());
         let candidates = file.into_iter().chain(["model.sdf".to_owned()]);
         candidates.filter(|file| !file.contains("..")).map(|file| named(&path.join(file))).find(|path| files.has(path))
-    }
-
-    /// Folders that are searched for models: that of the file, those above it and their `models`, and those of Gazebo's
-    /// variables.
-    pub(super) fn folders(&self) -> Vec<PathBuf> {
-        let mut folders = Vec::new();
-        for file in [self.open.last().map(String::as_str), Some(self.reading.path)].into_iter().flatten() {
-            let mut folder = Path::new(file).parent().unwrap_or(Path::new("")).to_path_buf();
-            for _ in 0..MAX_LEVELS_UP {
-                folders.extend([folder.clone(), folder.join("models")]);
-                folder = folder.join("..");
-            }
-        }
-        let folder = |file: &SourceFile| Some(Path::new(&file.path).parent()?.parent()?.to_path_buf());
-        folders.extend(self.reading.files.kept().iter().filter_map(folder));
-        for variable in PATH_VARIABLES {
-            let value = std::env::var_os(variable).unwrap_or_default();
-            folders.extend(std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()));
-        }
-        folders
     }
 }

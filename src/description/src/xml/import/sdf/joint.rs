@@ -41,6 +41,16 @@ impl Sdf<'_, '_> {
             }
         };
         let (Some(parent), Some(child_link)) = (parent, child_link) else { return };
+        let motions = if motions.len() > 1 && kind != "screw" && child(node, "axis2").is_none() {
+            self.notes.add(
+                node.offset,
+                format!("a joint of the type {kind} has no <axis2>"),
+                "it turns about one axis",
+            );
+            &motions[..1]
+        } else {
+            motions
+        };
         if parent == child_link {
             return self
                 .reading
@@ -54,6 +64,7 @@ impl Sdf<'_, '_> {
             .map(|(index, motion)| {
                 let suffix = if motions.len() > 1 { format!("_{}", index + 1) } else { String::new() };
                 let mut joint = Joint::new(format!("{name}{suffix}"), node.offset, *motion, [parent, child_link]);
+                joint.scope.clone_from(&self.scope);
                 let to_child = self.model.links[child_link].pose.inverse();
                 joint.anchor = to_child.point(pose.translation);
                 let tag = if index == 1 && kind != "screw" { "axis2" } else { "axis" };
@@ -77,6 +88,11 @@ impl Sdf<'_, '_> {
         if let Some(place) = scope.link_of(wanted).and_then(|name| scope.links.get(name)) {
             return Some(*place);
         }
+        if scope.frames.is_lost(wanted) {
+            let meaning = "what it would connect moves by itself, or stands where it is";
+            self.notes.add(node.offset, "a joint to a model that is left out is left out", meaning);
+            return None;
+        }
         let message = format!("there is no link '{}'", shorten(wanted));
         match self.reading.nearest(wanted, scope.links.keys().map(String::as_str)) {
             Some(near) => self.reading.problem_with_help(end.offset, message, format!("did you mean '{near}'?")),
@@ -98,7 +114,9 @@ impl Sdf<'_, '_> {
         joint: &mut Joint,
     ) {
         let Some(axis) = child(node, tag) else {
-            return self.reading.problem(node.offset, format!("joint '{}' lacks <{tag}>", joint.name));
+            self.notes.add(node.offset, format!("a joint lacks <{tag}>"), "its axis is z, as in Gazebo");
+            joint.axis = pose.direction(DVec3::Z);
+            return;
         };
         let xyz = child(axis, "xyz");
         let direction = xyz.map_or(Some(DVec3::Z), |xyz| self.numbers::<3>(xyz).map(DVec3::from_array));
@@ -175,7 +193,9 @@ impl Sdf<'_, '_> {
             if !is_last {
                 let name = format!("{}_carrier", joint.name);
                 let pose = self.model.links[child].pose;
-                self.model.links.push(Link { name, offset: node.offset, pose, is_carrier: true, ..Link::default() });
+                let scope = self.scope.clone();
+                let carrier = Link { name, scope, offset: node.offset, pose, is_carrier: true, ..Link::default() };
+                self.model.links.push(carrier);
             }
             let pose = if index == 0 { relative } else { Pose::IDENTITY };
             self.model.joints.push(Joint { parent: carrier, child: carried, pose, ..joint });

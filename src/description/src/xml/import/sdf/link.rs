@@ -3,21 +3,23 @@
 use std::path::Path;
 
 use bevy_math::{DMat3, DVec3};
-use simpartner_model::{Color, Pose};
+use simpartner_model::{Color, Pose, quickhull};
 
 use super::{
     super::{
         attributes::attribute,
         finish::Finish,
         gazebo::{class_label, friction_across, is_true, soft_contact},
-        mass::extent,
+        mass::{MeshInertia, extent, mesh_extent},
         model::{Form, Link, MassOf, Solid, Surface},
         scene::Ground,
+        search,
     },
     frames::Frames,
     importer::Sdf,
 };
 use crate::{
+    mesh::Mesh,
     text::{
         numbers::{read_spaced_numbers, shorten},
         tree::child,
@@ -35,25 +37,28 @@ impl Sdf<'_, '_> {
     pub(super) fn read_link(&mut self, node: &Node, pose: Pose, is_fixed: bool, frames: &Frames) -> Link {
         let (reading, link_name) = (self.reading, attribute(node, "name").unwrap_or("link"));
         let at = |node: &Node| frames.pose_in_link(reading, node, link_name);
-        let mut link = Link { name: link_name.to_owned(), offset: node.offset, pose, is_fixed, ..Link::default() };
+        let (name, scope) = (link_name.to_owned(), self.scope.clone());
+        let mut link = Link { name, scope, offset: node.offset, pose, is_fixed, ..Link::default() };
         let mut spread: Option<MassOf> = None;
-        let density = child(node, "inertial").and_then(|inertial| self.number(inertial, "density"));
+        let inertial = child(node, "inertial");
+        let density = inertial.and_then(|inertial| self.number(inertial, "density"));
+        let is_spread = inertial.and_then(|inertial| attribute(inertial, "auto")).is_some_and(is_true);
         for collision in node.children.iter().filter(|child| child.name == "collision") {
-            let Some(mut solid) = self.read_solid(collision, &pose, at(collision)) else { continue };
-            let density = self.number(collision, "density").or(density).unwrap_or(DEFAULT_DENSITY);
-            if let Some(all) = extent(&solid.form, false) {
-                let own = MassOf {
-                    mass: density * all.amount,
-                    centre: all.centre,
-                    tensor: all.tensor * density,
-                    offset: node.offset,
-                };
-                let own = own.moved(&solid.pose);
-                spread = Some(spread.map_or(own, |sum| sum.with(&own)));
+            let solids = self.read_solids(collision, &pose, at(collision));
+            if solids.is_empty() {
+                continue;
             }
-            solid.surface = Some(self.surface(collision));
+            let density = self.number(collision, "density").or(density).unwrap_or(DEFAULT_DENSITY);
+            let surface = self.surface(collision);
+            for solid in &solids {
+                let own = if is_spread { self.mass_of(solid, density) } else { None };
+                spread = match (spread, own) {
+                    (Some(sum), Some(own)) => Some(sum.with(&own)),
+                    (sum, own) => sum.or(own),
+                };
+            }
             self.read_bits(collision, &mut link);
-            link.solids.push(solid);
+            link.solids.extend(solids.into_iter().map(|solid| Solid { surface: Some(surface), ..solid }));
         }
         for visual in node.children.iter().filter(|child| child.name == "visual") {
             link.visuals.extend(self.read_visual(visual, at(visual)));
@@ -91,13 +96,11 @@ impl Sdf<'_, '_> {
     fn read_mass(&self, node: &Node, spread: Option<MassOf>, at: impl Fn(&Node) -> Pose) -> Option<MassOf> {
         let default = MassOf { mass: 1.0, centre: DVec3::ZERO, tensor: DMat3::IDENTITY, offset: node.offset };
         let Some(inertial) = child(node, "inertial") else { return Some(default) };
-        if attribute(inertial, "auto") == Some("true") {
+        if attribute(inertial, "auto").is_some_and(is_true) {
             let Some(spread) = spread else {
-                self.reading.problem(
-                    inertial.offset,
-                    "an inertia that is to follow from the shapes needs a shape with a formula",
-                );
-                return None;
+                let what = "an inertia that is to follow from the shapes of a link that has none";
+                self.reading.warn(inertial.offset, what.into(), "it has 1 kg and 1 kg m² about each axis".into());
+                return Some(default);
             };
             let scale = self.number(inertial, "mass").map_or(1.0, |mass| mass / spread.mass);
             return Some(MassOf { mass: spread.mass * scale, tensor: spread.tensor * scale, ..spread });
@@ -125,16 +128,45 @@ impl Sdf<'_, '_> {
         Some(MassOf { mass, centre: DVec3::ZERO, tensor, offset: inertial.offset }.moved(&at(inertial)))
     }
 
+    /// The mass of a shape that is filled evenly.
+    fn mass_of(&self, solid: &Solid, density: f64) -> Option<MassOf> {
+        let all = match &solid.form {
+            Form::Mesh { file, scale } => {
+                let path = self.reading.files.beside(self.reading.path, file, "robots");
+                let mesh = self.reading.mesh(&path).ok()?;
+                let vertices = mesh.vertices.iter().map(|point| *point * *scale).collect();
+                mesh_extent(&Mesh::new(vertices, mesh.triangles.clone()), MeshInertia::Exact)
+            }
+            Form::Points { points, .. } => {
+                let (vertices, triangles) = quickhull(points)?;
+                mesh_extent(&Mesh::new(vertices, triangles), MeshInertia::Exact)
+            }
+            form => extent(form, false),
+        }?;
+        let own = MassOf {
+            mass: density * all.amount,
+            centre: all.centre,
+            tensor: all.tensor * density,
+            offset: solid.offset,
+        };
+        Some(own.moved(&solid.pose))
+    }
+
     /// A `<visual>` with its colour; planes are for the ground to show.
-    fn read_visual(&self, node: &Node, pose: Pose) -> Option<Solid> {
-        let shape = child(node, "geometry").and_then(|geometry| geometry.children.first())?;
-        let form = match shape.name.as_str() {
-            "plane" | "heightmap" | "image" | "polyline" => return None,
-            _ => self.form(shape)?,
+    fn read_visual(&self, node: &Node, pose: Pose) -> Vec<Solid> {
+        let geometry = child(node, "geometry");
+        let Some((geometry, shape)) = geometry.and_then(|geometry| Some((geometry, geometry.children.first()?))) else {
+            return Vec::new();
+        };
+        let forms = match shape.name.as_str() {
+            "plane" | "heightmap" | "image" => Vec::new(),
+            "polyline" => self.read_polylines(geometry),
+            _ => self.form(shape).into_iter().collect(),
         };
         let material = child(node, "material");
         let finish = material.map_or(Finish::default(), |material| self.read_finish(material));
-        Some(Solid { surface: None, pose, form, finish, offset: shape.offset })
+        let solid = |form| Solid { surface: None, pose, form, finish: finish.clone(), offset: shape.offset };
+        forms.into_iter().map(solid).collect()
     }
 
     /// Diffuse or ambient colour, emitted light, and the image of the base colour.
@@ -162,11 +194,23 @@ impl Sdf<'_, '_> {
         }
     }
 
+    /// The shapes of a `<collision>`: several of a polyline.
+    fn read_solids(&mut self, node: &Node, link: &Pose, own: Pose) -> Vec<Solid> {
+        let geometry = child(node, "geometry").filter(|geometry| child(geometry, "polyline").is_some());
+        let Some(geometry) = geometry else {
+            return self.read_solid(node, link, own).into_iter().collect();
+        };
+        let finish = Finish::default();
+        let solid = |form| Solid { surface: None, pose: own, form, finish: finish.clone(), offset: geometry.offset };
+        self.read_polylines(geometry).into_iter().map(solid).collect()
+    }
+
     /// A `<collision>`. A plane becomes the ground if it is the first, and a slab if not; a field of heights the
     /// terrain.
     fn read_solid(&mut self, node: &Node, link: &Pose, own: Pose) -> Option<Solid> {
         let Some(shape) = child(node, "geometry").and_then(|geometry| geometry.children.first()) else {
-            self.reading.problem(node.offset, "<collision> lacks a <geometry> with a shape");
+            let what = "a <collision> without a <geometry> is left out";
+            self.notes.add(node.offset, what, "its link goes through what would touch it there");
             return None;
         };
         let solid = |pose: Pose, form| {
@@ -199,8 +243,15 @@ impl Sdf<'_, '_> {
 
     /// A shape that can be a solid.
     fn form(&self, shape: &Node) -> Option<Form> {
-        let radius = || self.required(shape, "radius").filter(|radius| self.is_length(shape, *radius));
-        let length = || self.required(shape, "length").filter(|length| self.is_length(shape, *length));
+        let length_of = |tag: &str| {
+            if child(shape, tag).is_none() {
+                let what = format!("a <{}> lacks <{tag}>", shape.name);
+                self.notes.add(shape.offset, what, "it is 1 m, as in Gazebo");
+                return Some(1.0);
+            }
+            self.number(shape, tag).filter(|length| self.is_length(shape, *length))
+        };
+        let (radius, length) = (|| length_of("radius"), || length_of("length"));
         let lengths = |tag: &str| {
             let size = self.vector(shape, tag).unwrap_or(DVec3::ONE);
             Some(size).filter(|size| size.to_array().iter().all(|edge| self.is_length(shape, *edge)))
@@ -230,7 +281,8 @@ impl Sdf<'_, '_> {
     }
 
     fn is_length(&self, node: &Node, length: f64) -> bool {
-        let is_right = length > 0.0 && length <= 1e6;
+        // A shape with a length of 0 is told of where it is left out.
+        let is_right = (0.0..=1e6).contains(&length);
         if !is_right {
             self.reading.problem(
                 node.offset,
@@ -243,27 +295,16 @@ impl Sdf<'_, '_> {
     /// The path of a mesh, seen from the folder of the file that is read.
     pub(super) fn mesh_file(&self, uri: &str) -> String {
         let path = uri.strip_prefix("file://").unwrap_or(uri);
-        let (name, from) = match path.strip_prefix("model://") {
-            // Reported by the search.
-            Some(name) if name.split('/').any(|part| part == "..") => return path.to_owned(),
-            Some(name) => (name, self.folders()),
-            None => {
-                let file = self.open.last().map_or(self.reading.path, String::as_str);
-                (path, vec![Path::new(file).parent().unwrap_or(Path::new("")).to_path_buf()])
-            }
+        let is_in_model =
+            ["model://", "package://", "http://", "https://", "fuel://"].iter().any(|scheme| uri.starts_with(scheme));
+        let from = if is_in_model {
+            self.places_of(uri)
+        } else {
+            let file = self.open.last().map_or(self.reading.path, String::as_str);
+            vec![Path::new(file).parent().unwrap_or(Path::new("")).join(path)]
         };
-        let found = from
-            .into_iter()
-            .map(|folder| folder.join(name))
-            .find(|path| self.reading.files.has(&path.to_string_lossy()));
-        let own = Path::new(self.reading.path).parent().unwrap_or(Path::new(""));
-        match found {
-            Some(found) => match found.strip_prefix(own) {
-                Ok(inside) => inside.to_string_lossy().into_owned(),
-                Err(_) => std::path::absolute(&found).unwrap_or(found).to_string_lossy().into_owned(),
-            },
-            None => path.to_owned(),
-        }
+        let found = from.into_iter().find(|path| self.reading.files.has(&path.to_string_lossy()));
+        found.map_or(path.to_owned(), |found| search::seen_from_file(self.reading, found))
     }
 
     /// Collision masks of a link: the union of those of its collisions.

@@ -5,6 +5,7 @@
 //! | `include` | `<include>`: models of other files, looked for beside the file and in the folders that Gazebo is told of |
 //! | `frames` | `<pose>`, `<frame>`: where everything is, relative to what |
 //! | `link` | `<link>`: mass, shapes, surfaces |
+//! | `polyline` | `<polyline>` |
 //! | `joint`, `couplings` | `<joint>`, `<mimic>`, gearboxes |
 //! | `heightmap` | `<heightmap>` |
 //!
@@ -18,12 +19,15 @@ mod include;
 mod joint;
 mod lights;
 mod link;
+mod polyline;
+
+use std::collections::HashSet;
 
 use bevy_math::DVec3;
 use simpartner_model::Pose;
 
 use self::{
-    frames::Frames,
+    frames::{Frames, MODEL_FRAME},
     importer::{MOST_NESTED, Scope, Sdf},
     include::Included,
 };
@@ -60,6 +64,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         lights: Lights::default(),
         notes: Omissions::default(),
         open: vec![reading.path.to_owned()],
+        scope: String::new(),
     };
     let section = child(&root, "world").unwrap_or(&root);
     let gravity = sdf.read_world(section);
@@ -67,8 +72,11 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
     let default =
         attribute(section, "name").or_else(|| child(&root, "model").and_then(|model| attribute(model, "name")));
     sdf.model.name = default.unwrap_or("world").to_owned();
-    if sdf.model.links.len() == 1 && sdf.ground.is_none() && sdf.terrain.is_none() && reading.is_sound() {
-        reading.problem(root.offset, "the file has no <model> with a <link> to simulate");
+    let what = "the file has no <model> with a <link> to simulate";
+    if root.children.is_empty() && reading.is_sound() {
+        reading.problem(root.offset, what);
+    } else if sdf.model.links.len() == 1 && sdf.ground.is_none() && sdf.terrain.is_none() {
+        reading.warn(root.offset, what.into(), "the world is empty".into());
     }
     if !reading.is_sound() {
         return None;
@@ -82,6 +90,21 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
     Some(Scene { ground, terrain, lights, gravity, ..scene })
 }
 
+/// A model in another one.
+enum Member<'n> {
+    Own(&'n Node),
+    Included(&'n Included),
+}
+
+impl<'n> Member<'n> {
+    fn node(&self) -> &'n Node {
+        match self {
+            Self::Own(model) => model,
+            Self::Included(included) => &included.model,
+        }
+    }
+}
+
 fn axes_in_model(root: &Node) -> bool {
     let version = attribute(root, "version").and_then(|version| version.split_once('.'));
     version.is_some_and(|(major, minor)| major == "1" && minor.parse::<u32>().is_ok_and(|minor| minor < 5))
@@ -92,6 +115,7 @@ impl<'r, 'a> Sdf<'r, 'a> {
     fn read_world(&mut self, section: &Node) -> Option<DVec3> {
         let mut scope = Scope::default();
         scope.links.insert("world".into(), WORLD);
+        scope.base = Some("world".into());
         self.read_members(section, &Pose::IDENTITY, &mut scope, 0, false);
         self.lights = self.read_lights(section);
         for node in &section.children {
@@ -119,7 +143,7 @@ impl<'r, 'a> Sdf<'r, 'a> {
             .children
             .iter()
             .filter(|child| child.name == "include")
-            .filter_map(|child| self.include(child))
+            .filter_map(|child| self.include(child, scope))
             .collect();
         let own = |tag: &'static str| node.children.iter().filter(move |child| child.name == tag);
         let stands = |child: &&Node| ["link", "frame", "joint", "model"].contains(&child.name.as_str());
@@ -132,14 +156,15 @@ impl<'r, 'a> Sdf<'r, 'a> {
             scope.links.insert(attribute(link, "name").unwrap_or("link").to_owned(), first_link + index);
             self.model.links.push(Link { offset: link.offset, ..Link::default() });
         }
-        for model in own("model") {
-            self.read_model(model, at, scope, depth, (is_static, false));
-        }
-        for Included { model, path, is_merged } in included {
-            self.open.push(path);
-            self.read_model(&model, at, scope, depth, (is_static, is_merged));
-            self.open.pop();
-        }
+        let own_models = own("model").map(Member::Own);
+        self.read_models(
+            own_models.chain(included.iter().map(Member::Included)).collect(),
+            at,
+            scope,
+            depth,
+            is_static,
+        );
+        self.set_base(node, scope);
         for (index, link) in own("link").enumerate() {
             let pose = at.then(&scope.frames.pose_of(self.reading, link, "__model__"));
             self.model.links[first_link + index] = self.read_link(link, pose, is_static, &scope.frames);
@@ -148,6 +173,27 @@ impl<'r, 'a> Sdf<'r, 'a> {
             self.read_joint(joint, at, scope);
         }
         self.read_couplings(node, first_joint, scope);
+    }
+
+    /// Reads models in another one, in their order, but after those in whose frames they stand.
+    fn read_models(&mut self, models: Vec<Member>, at: &Pose, scope: &mut Scope, depth: usize, is_static: bool) {
+        let mut waiting = models;
+        while !waiting.is_empty() {
+            let names: HashSet<&str> = waiting.iter().filter_map(|member| attribute(member.node(), "name")).collect();
+            let is_ready = |member: &Member| {
+                let outer = scope.frames.model_around(member.node());
+                outer.is_none_or(|outer| !names.contains(outer) || attribute(member.node(), "name") == Some(outer))
+            };
+            let next = waiting.iter().position(is_ready).unwrap_or(0);
+            match waiting.remove(next) {
+                Member::Own(model) => self.read_model(model, at, scope, depth, (is_static, false)),
+                Member::Included(Included { model, path, is_merged }) => {
+                    self.open.push(path.clone());
+                    self.read_model(model, at, scope, depth, (is_static, *is_merged));
+                    self.open.pop();
+                }
+            }
+        }
     }
 
     /// Reads a model in another one or in a world: static if that is, or by its own attribute. Its names have its own
@@ -162,26 +208,52 @@ impl<'r, 'a> Sdf<'r, 'a> {
     ) {
         let name = attribute(node, "name").unwrap_or("model").to_owned();
         let mut pose = outer.frames.pose_of(self.reading, node, "__model__");
-        let mut scope = Scope::default();
+        let mut scope = Scope { frames: Frames::of_model(&name), ..Scope::default() };
         scope.links.insert("world".into(), WORLD);
         if let Some(frame) = attribute(node, "placement_frame") {
             // The pose is that of this frame, not of the model's own.
-            let mut inner = Frames::default();
-            node.children
-                .iter()
-                .filter(|child| ["link", "frame", "joint"].contains(&child.name.as_str()))
-                .for_each(|child| inner.define(self.reading, child));
-            pose = pose.then(&inner.resolve(self.reading, node, frame).inverse());
+            pose = pose.then(&self.frame_in(node, frame).inverse());
         }
         let at = around.then(&pose);
         let first_joint = self.model.joints.len();
         let is_static = in_static || gazebo::text(node, "static").is_some_and(is_true);
+        let outer_scope = self.scope.clone();
+        if !is_merged {
+            self.scope = if outer_scope.is_empty() { name.clone() } else { format!("{outer_scope}::{name}") };
+        }
         self.read_members(node, &at, &mut scope, depth + 1, is_static);
+        self.scope = outer_scope;
         if gazebo::text(node, "self_collide").is_some_and(is_true) {
             self.model.self_collision = true;
         }
         self.read_devices(node, &scope, first_joint);
         self.hand_out(node, scope, outer, &name, pose, is_merged);
+    }
+
+    /// The link that the own frame of a model is fixed to: the one that it names, or its first one.
+    fn set_base(&self, node: &Node, scope: &mut Scope) {
+        if scope.base.is_some() {
+            return;
+        }
+        let named = attribute(node, "canonical_link").filter(|name| scope.links.contains_key(*name));
+        let inner = scope.links.iter().filter(|(_, place)| **place != WORLD);
+        let first = inner.min_by_key(|(name, place)| (**place, *name)).map(|(name, _)| name.clone());
+        scope.base = named.map(str::to_owned).or(first);
+    }
+
+    /// The pose of a frame in a model whose members have not been read, or in a model in it.
+    fn frame_in(&self, model: &Node, frame: &str) -> Pose {
+        let mut inner = Frames::default();
+        let stands = |child: &&Node| ["link", "frame", "joint", "model"].contains(&child.name.as_str());
+        model.children.iter().filter(stands).for_each(|child| inner.define(self.reading, child));
+        let nested = frame.split_once("::").and_then(|(name, rest)| {
+            let is_it = |child: &&Node| child.name == "model" && attribute(child, "name") == Some(name);
+            Some((name, model.children.iter().find(is_it)?, rest))
+        });
+        match nested {
+            Some((name, nested, rest)) => inner.resolve(self.reading, model, name).then(&self.frame_in(nested, rest)),
+            None => inner.resolve(self.reading, model, frame),
+        }
     }
 
     /// Makes the names of a model known in the outer one.
@@ -194,12 +266,12 @@ impl<'r, 'a> Sdf<'r, 'a> {
                 self.reading.problem_with_help(node.offset, message, "include it without merge");
             }
         }
+        outer.frames.lose_of(&scope.frames, named, is_merged);
         // The name of a model means its canonical link, or its first one.
-        let first = || scope.links.values().copied().filter(|place| *place != WORLD).min();
-        let canonical =
-            attribute(node, "canonical_link").and_then(|name| scope.links.get(name)).copied().or_else(first);
+        let canonical = scope.base.as_ref().and_then(|name| scope.links.get(name)).copied();
         if !is_merged {
             outer.frames.set(name, pose, None);
+            outer.frames.set(&named(MODEL_FRAME), pose, scope.base.as_deref().map(named));
             outer.links.extend(canonical.map(|place| (name.to_owned(), place)));
         }
         for (inner, place) in scope.links.into_iter().filter(|(_, place)| *place != WORLD) {

@@ -9,7 +9,7 @@ use bevy_math::DVec3;
 
 use super::{
     super::{
-        attributes::{attribute, name_of, number, numbers},
+        attributes::{attribute, first_numbers, name_of, number, numbers},
         model::{Drive, DriveKind, Joint, Mimic, Model, Motion, UNCOUPLED},
         omissions::Omissions,
     },
@@ -134,7 +134,13 @@ fn read_joint(
     };
     let dynamics = child(node, "dynamics");
     let loss = |what: &str| {
-        let value = dynamics.and_then(|dynamics| number(reading, dynamics, what)).unwrap_or(0.0);
+        // Of a joint with several axes Drake has a number for each.
+        let has_axes = [Motion::Ball, Motion::Planar].contains(&motion);
+        let read = |dynamics| match has_axes {
+            true => first_numbers::<1>(reading, dynamics, what).map(|[first]| first),
+            false => number(reading, dynamics, what),
+        };
+        let value = dynamics.and_then(read).unwrap_or(0.0);
         if value < 0.0 {
             let place = dynamics.map_or(node.offset, |dynamics| reading.attribute_offset(dynamics, what));
             reading.problem(place, format!("the {what} of joint '{name}' is below zero: it would drive the joint"));

@@ -25,13 +25,16 @@ use super::{
     model::{Form, Joint, Link, MassOf, Model, Solid, Surface, WORLD_LINK},
     omissions::Omissions,
 };
-use crate::text::{numbers::read_spaced_numbers, tree::child};
+use crate::text::{
+    numbers::{read_spaced_numbers, shorten},
+    tree::child,
+};
 
 /// Elements without effect on a simulation.
 const SILENT_TAGS: [&str; 3] = ["material", "verbose", "version"];
 
-/// Reads the robot of a URDF file.
-pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
+/// Reads the robot of a URDF file, and its roots: several for parts that no joint connects.
+pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<(Model, Vec<usize>)> {
     let mut root = roots.swap_remove(0);
     if root.name != "robot" {
         reading.problem(root.offset, format!("a URDF file holds a <robot>, this one <{}>", root.name));
@@ -50,7 +53,8 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
     let links = read_links(reading, &root, &mut model);
     let notes = Omissions::default();
     joint::read_all((reading, &notes), &root, &links, &mut model);
-    model.root = find_root(reading, &model)?;
+    let roots = find_roots(reading, &model)?;
+    model.root = roots[0];
     model.links[model.root].pose = floating.unwrap_or(Pose::IDENTITY);
     drives::read_all((reading, &notes), &root, &mut model);
     gazebo::read_all((reading, &notes), &root, &links, &mut model);
@@ -64,7 +68,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
     for joint in &model.joints {
         model.links[joint.parent].is_carrier = true;
     }
-    Some(model)
+    Some((model, roots))
 }
 
 /// Position of a macro or of one of its parameters.
@@ -158,6 +162,11 @@ fn read_mass(reading: &Reading, node: &Node) -> Option<MassOf> {
 fn read_solid(reading: &Reading, node: &Node, finishes: &HashMap<&str, Finish>) -> Option<Solid> {
     let geometry = child(node, "geometry").and_then(|geometry| geometry.children.first());
     let Some(shape) = geometry else {
+        if node.name == "visual" {
+            let what = "a <visual> without a <geometry> is left out".into();
+            reading.warn(node.offset, what, "nothing is seen of its link there".into());
+            return None;
+        }
         reading.problem(node.offset, format!("<{}> lacks a <geometry> with a shape", node.name));
         return None;
     };
@@ -257,8 +266,8 @@ fn read_surface(reading: &Reading, node: &Node) -> Surface {
     }
 }
 
-/// The only link that no joint carries; every other link is carried once, and none by itself.
-fn find_root(reading: &Reading, model: &Model) -> Option<usize> {
+/// The links that no joint carries; every other link is carried once, and none by itself.
+fn find_roots(reading: &Reading, model: &Model) -> Option<Vec<usize>> {
     let mut carried: Vec<Option<&Joint>> = vec![None; model.links.len()];
     for joint in &model.joints {
         if let Some(first) = carried[joint.child].replace(joint) {
@@ -270,27 +279,30 @@ fn find_root(reading: &Reading, model: &Model) -> Option<usize> {
             return None;
         }
     }
-    let mut roots = (0..model.links.len()).filter(|&link| carried[link].is_none());
-    let Some(root) = roots.next() else {
-        let message = if model.links.is_empty() {
-            "the robot has no link"
-        } else {
-            "every link is the child of a joint, so none is the root"
-        };
-        reading.problem(model.offset, message);
-        return None;
-    };
-    if let Some(second) = roots.next() {
-        let (first, second) = (&model.links[root], &model.links[second]);
-        let message = format!("no joint carries '{}', nor '{}': a robot has one root", first.name, second.name);
-        reading.problem(second.offset, message);
-        return None;
+    let roots: Vec<usize> = (0..model.links.len()).filter(|&link| carried[link].is_none()).collect();
+    let named = |link: &usize| format!("'{}'", shorten(&model.links[*link].name));
+    match &roots[..] {
+        [] => {
+            let message = if model.links.is_empty() {
+                "the robot has no link"
+            } else {
+                "every link is the child of a joint, so none is the root"
+            };
+            reading.problem(model.offset, message);
+            return None;
+        }
+        [_] => {}
+        [first, second, ..] => {
+            let what = format!("no joint carries {}, nor {}: a robot has one root", named(first), named(second));
+            let help = "each root is a robot of its own; connect them by a joint if they are one";
+            reading.warn(model.links[*second].offset, what, help.into());
+        }
     }
     // Links that are not connected to the root form a cycle.
     let mut carries = vec![Vec::new(); model.links.len()];
     model.joints.iter().for_each(|joint| carries[joint.parent].push(joint.child));
     let mut is_reached = vec![false; model.links.len()];
-    let mut reached = vec![root];
+    let mut reached = roots.clone();
     while let Some(link) = reached.pop() {
         is_reached[link] = true;
         reached.extend(&carries[link]);
@@ -300,5 +312,5 @@ fn find_root(reading: &Reading, model: &Model) -> Option<usize> {
         reading.problem(link.offset, format!("link '{}' carries itself by way of its joints", link.name));
         return None;
     }
-    Some(root)
+    Some(roots)
 }
