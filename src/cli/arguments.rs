@@ -49,11 +49,34 @@ pub(super) struct ConfigurationArguments {
     /// 'WorkPartner.Wheel*.mass=*1.1'`; may be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub(super) model: Vec<String>,
+    #[command(flatten)]
+    pub(super) folders: ModelArguments,
+}
+
+/// Where models and packages of other programs are looked for.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct ModelArguments {
+    /// Folder with models of Gazebo, packages of ROS or a cache of Gazebo Fuel, which is searched for what files of other
+    /// programs name; may be given several times
+    #[arg(long = "models", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    models: Vec<PathBuf>,
+}
+
+impl ModelArguments {
+    /// Lets everything that is read from now on be looked for in these folders.
+    pub(super) fn search(&self) -> Result<(), CliError> {
+        if let Some(missing) = self.models.iter().find(|folder| !folder.is_dir()) {
+            return Err(CliError::Usage(format!("--models: there is no folder '{}'", missing.display())));
+        }
+        xml::search_models_in(&self.models);
+        Ok(())
+    }
 }
 
 impl ConfigurationArguments {
     /// Loads the configuration from all layers. `flags` are settings given by the verb's own flags.
     pub(super) fn config(&self, flags: &[Override<'_>]) -> Result<Config, CliError> {
+        self.folders.search()?;
         let path = self.properties.as_deref().unwrap_or(Path::new(PROPERTIES_FILE));
         let name = path.to_string_lossy();
         // Only the default file may be missing.

@@ -18,7 +18,7 @@ use simpartner_terminal::output::{Rounded, line, print, tell};
 use simpartner_wire::signal::DeviceInfo;
 
 use super::{
-    arguments::ConfigurationArguments,
+    arguments::{ConfigurationArguments, ModelArguments},
     exit::{CliError, ExitStatus},
     format::ReportArguments,
     patience::with_notes,
@@ -51,11 +51,14 @@ pub(super) struct CheckArguments {
     /// Print the graph of bodies and joints for Graphviz (DOT) instead
     #[arg(long)]
     dot: bool,
+    #[command(flatten)]
+    folders: ModelArguments,
 }
 
 /// Checks every file as a run would. For a valid file it prints the contents and warnings of probable mistakes, for an
 /// invalid file all problems.
 pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> {
+    arguments.folders.search()?;
     let (properties, set) = (arguments.properties.clone(), arguments.set.clone());
     let config = ConfigurationArguments { properties, set, ..Default::default() }.config(&[])?;
     let world = arguments.world.as_deref().map(xml::read_world).transpose()?.map(Arc::new);

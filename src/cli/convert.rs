@@ -11,6 +11,7 @@ use simpartner_dynamics::give_inertias;
 use simpartner_terminal::output::{line, tell};
 
 use super::{
+    arguments::ModelArguments,
     exit::{CliError, ExitStatus},
     patience::with_notes,
 };
@@ -26,10 +27,13 @@ pub(super) struct ConvertArguments {
     /// Treat warnings about omitted content as errors: exit code 3, and nothing is written
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    folders: ModelArguments,
 }
 
 /// Writes the file, and warns about content that the format cannot represent.
 pub(super) fn convert(arguments: &ConvertArguments) -> Result<ExitStatus, CliError> {
+    arguments.folders.search()?;
     let output = &arguments.output;
     let format = match output.extension().and_then(|ending| ending.to_str()) {
         Some("urdf") => ExportFormat::Urdf,

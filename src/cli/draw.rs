@@ -7,7 +7,10 @@ use simpartner_description::{Parameters, xml};
 
 use simpartner_terminal::output::line;
 
-use super::exit::{CliError, ExitStatus};
+use super::{
+    arguments::ModelArguments,
+    exit::{CliError, ExitStatus},
+};
 use crate::draw;
 
 #[derive(Debug, Args)]
@@ -22,6 +25,8 @@ pub(super) struct DrawArguments {
     /// world, the current folder]
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    folders: ModelArguments,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -34,6 +39,7 @@ enum View {
 
 /// Draws every world at step 0 and prints the paths of the pictures.
 pub(super) fn draw(arguments: &DrawArguments) -> Result<ExitStatus, CliError> {
+    arguments.folders.search()?;
     let view = match arguments.view {
         View::Isometric => draw::View::Isometric,
         View::Top => draw::View::Top,

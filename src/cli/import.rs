@@ -14,6 +14,7 @@ use simpartner_dynamics::convex_parts;
 use simpartner_terminal::output::{line, print, tell};
 
 use super::{
+    arguments::ModelArguments,
     exit::{CliError, ExitStatus},
     patience::with_notes,
 };
@@ -52,10 +53,13 @@ pub(super) struct ImportArguments {
     /// Treat warnings about omitted or changed content as errors: exit code 3, and nothing is written
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    folders: ModelArguments,
 }
 
 /// Imports the robot or world, and warns about content that was left out or changed.
 pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError> {
+    arguments.folders.search()?;
     let ImportArguments { fixed_base, keep_fixed_joints, first_port, .. } = *arguments;
     let mesh_folder = arguments.output.as_deref().map(mesh_folder);
     let wanted = match (arguments.robot, arguments.world) {

@@ -27,6 +27,7 @@ use crate::analysis::Progress;
 
 /// Writes the pictures and prints their path.
 pub(super) fn render_pictures(arguments: &RenderArguments) -> Result<ExitStatus, CliError> {
+    arguments.folders.search()?;
     if let Some(camera) = &arguments.camera {
         line(camera::render_camera(arguments, camera)?.display());
         return Ok(ExitStatus::Success);

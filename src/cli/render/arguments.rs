@@ -6,7 +6,7 @@ use bevy_math::DVec3;
 use clap::Args;
 use simpartner_model::Moment;
 
-use super::super::logged::LogArguments;
+use super::super::{arguments::ModelArguments, logged::LogArguments};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RenderArguments {
@@ -63,6 +63,8 @@ pub(in crate::cli) struct RenderArguments {
     pub(super) far: Option<f64>,
     #[command(flatten)]
     pub(super) log: LogArguments,
+    #[command(flatten)]
+    pub(super) folders: ModelArguments,
 }
 
 fn parse_size(text: &str) -> Result<[u32; 2], String> {

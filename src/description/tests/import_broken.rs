@@ -80,7 +80,7 @@ const URDF: [Broken; 19] = [
         2,
         "leads out of its package",
     ),
-    ("<robot name='r' xmlns:xacro='x'>\n<xacro:property name='a' value='1'/></robot>", 2, "xacro FILE > robot.urdf"),
+    ("<robot name='r' xmlns:xacro='x'>\n<xacro:element xacro:name='a'/></robot>", 2, "xacro FILE > robot.urdf"),
     (
         "<robot name='r'><link name='a'/><link name='b'/><joint name='i' type='fixed'><parent link='a'/><child link='b'/></joint>\n<joint name='j' type='fixed'><parent link='b'/><child link='a'/></joint></robot>",
         1,

@@ -45,6 +45,23 @@ fn the_page_of_verbs_is_what_the_program_prints() {
     assert_current(&path, &page);
 }
 
+/// The table of Gazebo's plugins on the page of importers, which the importer's own list makes.
+#[test]
+fn the_table_of_plugins_is_what_the_importer_does() {
+    const TITLE: &str = "## Plugins of Gazebo";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src/reference/importers.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, section) = page.split_once(TITLE).unwrap();
+    let after = section.split_once("\n## ").unwrap().1;
+    let mut table = "| part of the name | becomes |\n|---|---|\n".to_owned();
+    for (name, what) in simpartner_description::xml::gazebo_plugins() {
+        let _ = writeln!(table, "| `{name}` | {what} |");
+    }
+    let about = "A plugin is known by a part of its name or file name, without regard to case, `-`, `_` and `::`. \
+        Any other plugin is left out. Each plugin that is left out is a warning with its line.";
+    assert_current(&path, &format!("{before}{TITLE}\n\n{about}\n\n{table}\n## {after}"));
+}
+
 /// The numbers at the start of the rows of a table.
 fn numbers_of_rows(page: &str) -> BTreeSet<u32> {
     page.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse().ok()).collect()

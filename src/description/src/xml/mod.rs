@@ -59,7 +59,7 @@ pub use entities::{add_robot, remove_entity, spawnable_robots, with_parameters};
 pub use export::{ExportFormat, Exported, export};
 pub use generate::{grasp_dtd, grasp_task_dtd, reference, robot_dtd, sequence_dtd, world_dtd};
 pub use grasp::write as write_grasp;
-pub use import::{ImportOptions, Imported, MeshFile, Wanted, import, search_models_in};
+pub use import::{ImportOptions, Imported, MeshFile, Wanted, gazebo_plugins, import, search_models_in};
 pub use move_robot::move_robot;
 pub use newcomer::{Newcomer, NewcomerFile, PortOffset};
 pub use objects::write as write_objects;

@@ -37,6 +37,7 @@ mod urdf;
 
 use std::path::Path;
 
+pub use gazebo::gazebo_plugins;
 pub(super) use mjcf::about;
 pub use options::{ImportOptions, Imported, MeshFile, Wanted};
 pub use search::search_models_in;
@@ -65,7 +66,7 @@ impl Format {
         let ending = Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let root = roots.first().map_or("", |root| root.name.as_str());
         match (ending.to_ascii_lowercase().as_str(), root) {
-            ("urdf", _) => Some(Self::Urdf),
+            ("urdf" | "xacro", _) => Some(Self::Urdf),
             ("mjcf", _) => Some(Self::Mjcf),
             ("sdf", _) => Some(Self::Sdf),
             (_, mjcf::ROOT) => Some(Self::Mjcf),
@@ -88,7 +89,7 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Diagnost
     let Some(format) = Format::of(&path, &roots) else {
         let problem = Diagnostic::at(&path, &file, 0, format!("'{path}' is of no format that can be imported"));
         return Err(problem
-            .with_help("a file that ends with .urdf can be, or one whose root is <mujoco> or <sdf>")
+            .with_help("a file that ends with .urdf or .xacro can be, or one whose root is <mujoco> or <sdf>")
             .into());
     };
     let Some(mut root) = convert(&reading, format, roots, options).filter(|_| reading.is_sound()) else {

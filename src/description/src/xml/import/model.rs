@@ -414,6 +414,7 @@ impl Model {
                 *link += 1;
             }
         }
+        self.vehicles.iter_mut().for_each(|vehicle| vehicle.chassis += 1);
         self.apart.iter_mut().flat_map(|apart| &mut apart.links).for_each(|link| *link += 1);
         self.root = 0;
         for link in roots.iter().map(|root| root + 1) {

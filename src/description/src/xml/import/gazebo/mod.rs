@@ -5,12 +5,14 @@
 //! | `sensors` | `<sensor>` |
 //! | `cameras` | `<camera>` of a sensor: size, lens, noise |
 //! | `wide_angle` | the lenses of wide-angle cameras |
+//! | `plugin_table` | which plugins are known, and what becomes of them |
 //! | `plugins` | `<plugin>`: what drives joints, couples them, and measures or pushes links |
 //! | `vehicles` | plugins that drive a vehicle |
 //! | `surface` | friction, restitution and stiffness of contacts |
 
 mod axes;
 mod cameras;
+mod plugin_table;
 mod plugins;
 mod sensors;
 mod surface;
@@ -32,6 +34,7 @@ use crate::text::{
     tree::child,
 };
 
+pub use plugin_table::gazebo_plugins;
 pub(super) use surface::{friction_across, soft_contact};
 
 /// The model that devices are added to.

@@ -8,100 +8,21 @@ use super::{
         attributes::attribute,
         model::{Device, Drive, DriveKind, Mimic, Motion, Mount, Noise},
     },
-    Gazebo, number, text,
+    Gazebo, number,
+    plugin_table::{DEVICE_PLUGINS, DRIVE_PLUGINS, Driven, JOINT_NAME, LEFT_OUT_PLUGINS, SILENT_PLUGINS},
+    text,
     vehicles::vehicle_kind,
 };
 use crate::{text::numbers::shorten, xml::node::Node};
 
-/// The tags by which a plugin names its driven joints, and the kind of drive.
-type Driven = (&'static [&'static str], DriveKind);
-
-const JOINT_NAME: &[&str] = &["joint_name"];
-const POSITION_DRIVE: &[Driven] = &[(JOINT_NAME, DriveKind::Position)];
-const WHEEL_DRIVES: &[Driven] = &[(
-    &[
-        "left_joint",
-        "right_joint",
-        "leftJoint",
-        "rightJoint",
-        "leftFrontJoint",
-        "rightFrontJoint",
-        "leftRearJoint",
-        "rightRearJoint",
-        "front_left_joint",
-        "front_right_joint",
-        "back_left_joint",
-        "back_right_joint",
-        "rear_left_joint",
-        "rear_right_joint",
-        "actuatedWheelJoint",
-        "actuated_wheel_joint",
-    ],
-    DriveKind::Velocity,
-)];
-const STEERED_DRIVES: &[Driven] = &[
-    (WHEEL_DRIVES[0].0, DriveKind::Velocity),
-    (
-        &["left_steering_joint", "right_steering_joint", "steering_joint", "steeringJoint", "steering_wheel_joint"],
-        DriveKind::Position,
-    ),
-];
-/// Parts of the names of plugins that drive joints, and their drives. The first match applies.
-const DRIVE_PLUGINS: [(&str, &[Driven]); 12] = [
-    ("positioncontroller", POSITION_DRIVE),
-    ("jointtrajectory", POSITION_DRIVE),
-    ("jointposetrajectory", POSITION_DRIVE),
-    ("diffdrive", WHEEL_DRIVES),
-    ("skidsteer", WHEEL_DRIVES),
-    ("mecanumdrive", WHEEL_DRIVES),
-    ("ackermannsteering", STEERED_DRIVES),
-    ("ackermanndrive", STEERED_DRIVES),
-    ("tricycledrive", STEERED_DRIVES),
-    ("trackedvehicle", WHEEL_DRIVES),
-    ("jointcontroller", &[(JOINT_NAME, DriveKind::Velocity)]),
-    ("applyjointforce", &[(JOINT_NAME, DriveKind::Effort)]),
-];
-/// Plugins that add a device to a link, which they name by one of `ON_LINK`, or to a joint.
-const DEVICE_PLUGINS: [(&str, DeviceKind); 8] = [
-    ("rosimu", DeviceKind::ImuSensor),
-    ("rosp3d", DeviceKind::PoseSensor),
-    ("rosgps", DeviceKind::GnssSensor),
-    ("rosmagnetic", DeviceKind::CompassSensor),
-    ("rosbumper", DeviceKind::ContactSensor),
-    ("rosftsensor", DeviceKind::ForceTorqueSensor),
-    ("rosforce", DeviceKind::ForceActuator),
-    ("applylinkwrench", DeviceKind::ForceActuator),
-];
 const ON_LINK: [&str; 5] = ["bodyName", "body_name", "frameName", "link_name", "linkName"];
 const ON_JOINT: [&str; 2] = ["jointName", "joint_name"];
-/// Ends of the names of those whose work the server does anyway: physics, clock, and the ports of sensors and joints.
-const SILENT_PLUGINS: [&str; 19] = [
-    "physics",
-    "usercommands",
-    "scenebroadcaster",
-    "sensors",
-    "imu",
-    "contact",
-    "navsat",
-    "forcetorque",
-    "magnetometer",
-    "altimeter",
-    "jointstatepublisher",
-    "posepublisher",
-    "rosinit",
-    "rosfactory",
-    "rosstate",
-    "rosapi",
-    "rospathsplugin",
-    "roscontrol",
-    "ros2control",
-];
 
 impl Gazebo<'_, '_, '_> {
     /// Reads a plugin of a model. True if it drives joints, which then have their drives.
     pub(in super::super) fn read_plugin(&mut self, node: &Node) -> bool {
         let names = [attribute(node, "filename"), attribute(node, "name")].map(simplified);
-        let is = |part: &str| names.iter().any(|name| name.contains(part));
+        let is = |part: &str| names.iter().any(|name| name.contains(&part.to_ascii_lowercase()));
         if let Some((_, driven)) = DRIVE_PLUGINS.iter().find(|(part, _)| is(part)) {
             let kind = names.iter().find_map(|name| vehicle_kind(name));
             if !kind.is_some_and(|kind| self.add_vehicle(node, kind)) {
@@ -109,24 +30,28 @@ impl Gazebo<'_, '_, '_> {
             }
             return true;
         }
-        if is("mimicjoint") {
+        if is("MimicJoint") {
             self.read_coupling(node);
         } else if let Some((_, kind)) = DEVICE_PLUGINS.iter().find(|(part, _)| is(part)) {
             self.read_device_plugin(node, *kind);
-        } else if !SILENT_PLUGINS.iter().any(|end| names[0].ends_with(end)) {
+        } else {
             self.tell_plugin(node);
         }
         false
     }
 
+    /// Warns of a plugin that is left out, unless the server does its work anyway.
     pub(in super::super) fn tell_plugin(&self, node: &Node) {
-        let names = [attribute(node, "filename"), attribute(node, "name")];
-        if SILENT_PLUGINS.iter().any(|end| simplified(names[0]).ends_with(end)) {
+        let given = [attribute(node, "filename"), attribute(node, "name")];
+        let names = given.map(simplified);
+        if SILENT_PLUGINS.iter().any(|end| names[0].ends_with(&end.to_ascii_lowercase())) {
             return;
         }
-        let name = names[0].or(names[1]).unwrap_or("without a name");
-        let what = format!("the plugin {} is left out", shorten(name));
-        self.notes.add(node.offset, what, "what it does has to be described as a device of ours");
+        let is = |part: &str| names.iter().any(|name| name.contains(&part.to_ascii_lowercase()));
+        let known = LEFT_OUT_PLUGINS.iter().find(|(part, _)| is(part));
+        let meaning = known.map_or("what it does has to be described as a device of ours", |(_, meaning)| *meaning);
+        let name = given[0].or(given[1]).unwrap_or("without a name");
+        self.notes.add(node.offset, format!("the plugin {} is left out", shorten(name)), meaning);
     }
 
     fn drive(&mut self, node: &Node, driven: &[Driven]) {

@@ -5,12 +5,14 @@
 //! |---|---|
 //! | `joint` | `<joint>` |
 //! | `drives` | `<transmission>`, `<ros2_control>`: what drives joints |
+//! | `xacro` | macros, before all others |
 //! | `gazebo` | `<gazebo>`: sensors, plugins, surfaces |
 
 mod drives;
 mod gazebo;
 mod joint;
 mod origin;
+mod xacro;
 
 use std::collections::HashMap;
 
@@ -27,7 +29,7 @@ use super::{
 };
 use crate::text::{
     numbers::{read_spaced_numbers, shorten},
-    tree::child,
+    tree::{Attribute, child},
 };
 
 /// Elements without effect on a simulation.
@@ -40,13 +42,8 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<(Model, Ve
         reading.problem(root.offset, format!("a URDF file holds a <robot>, this one <{}>", root.name));
         return None;
     }
-    if let Some(place) = find_macro(&root) {
-        // Python expressions are part of the language, and no crate supports enough of them: xacro-rs 0.2.2 expands the
-        // files of Universal Robots (2 of 2), and none of Franka's (0 of 9), which choose between texts and split them.
-        let help = "expand it first: 'ros2 run xacro xacro FILE > robot.urdf'; without ROS 'pip install xacro' has the command xacro, which knows no \
-                    $(find PACKAGE)";
-        reading.problem_with_help(place, "this is a xacro file, whose macros are not expanded here", help);
-        return None;
+    if has_macros(&root) {
+        root = xacro::expand(reading, root)?;
     }
     let mut model = Model { name: name_of(reading, &root)?, offset: root.offset, ..Model::default() };
     let floating = take_floating_base(reading, &mut root);
@@ -71,14 +68,12 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<(Model, Ve
     Some((model, roots))
 }
 
-/// Position of a macro or of one of its parameters.
-fn find_macro(root: &Node) -> Option<usize> {
-    let mut found = None;
+/// True for a file with macros or their parameters.
+fn has_macros(root: &Node) -> bool {
+    let mut found = false;
     root.walk(&mut |node| {
-        let holds = node.name.starts_with("xacro:") || node.attributes.iter().any(|given| given.value.contains("${"));
-        if holds && found.is_none() {
-            found = Some(node.offset);
-        }
+        let holds = |given: &Attribute| given.value.contains("${") || given.value.contains("$(");
+        found |= node.name.starts_with(xacro::PREFIX) || node.attributes.iter().any(holds);
     });
     found
 }

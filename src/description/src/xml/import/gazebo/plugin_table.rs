@@ -1,0 +1,154 @@
+//! What becomes of the plugins of Gazebo. The page of importers has these tables.
+//!
+//! A plugin is known by a part of its name, without regard to case and to anything that is no letter or digit, so that
+//! `libgazebo_ros_diff_drive.so`, `gz-sim-diff-drive-system` and `gz::sim::systems::DiffDrive` are one.
+
+use simpartner_wire::signal::DeviceKind;
+
+use super::super::model::DriveKind;
+
+/// The tags by which a plugin names its driven joints, and the kind of drive.
+pub(super) type Driven = (&'static [&'static str], DriveKind);
+
+pub(super) const JOINT_NAME: &[&str] = &["joint_name"];
+const POSITION_DRIVE: &[Driven] = &[(JOINT_NAME, DriveKind::Position)];
+const WHEEL_DRIVES: &[Driven] = &[(
+    &[
+        "left_joint",
+        "right_joint",
+        "leftJoint",
+        "rightJoint",
+        "leftFrontJoint",
+        "rightFrontJoint",
+        "leftRearJoint",
+        "rightRearJoint",
+        "front_left_joint",
+        "front_right_joint",
+        "back_left_joint",
+        "back_right_joint",
+        "rear_left_joint",
+        "rear_right_joint",
+        "actuatedWheelJoint",
+        "actuated_wheel_joint",
+    ],
+    DriveKind::Velocity,
+)];
+const STEERED_DRIVES: &[Driven] = &[
+    (WHEEL_DRIVES[0].0, DriveKind::Velocity),
+    (
+        &["left_steering_joint", "right_steering_joint", "steering_joint", "steeringJoint", "steering_wheel_joint"],
+        DriveKind::Position,
+    ),
+];
+/// Parts of the names of plugins that drive joints, and their drives. The first match applies.
+pub(super) const DRIVE_PLUGINS: [(&str, &[Driven]); 12] = [
+    ("PositionController", POSITION_DRIVE),
+    ("JointTrajectory", POSITION_DRIVE),
+    ("JointPoseTrajectory", POSITION_DRIVE),
+    ("DiffDrive", WHEEL_DRIVES),
+    ("SkidSteer", WHEEL_DRIVES),
+    ("MecanumDrive", WHEEL_DRIVES),
+    ("AckermannSteering", STEERED_DRIVES),
+    ("AckermannDrive", STEERED_DRIVES),
+    ("TricycleDrive", STEERED_DRIVES),
+    ("TrackedVehicle", WHEEL_DRIVES),
+    ("JointController", &[(JOINT_NAME, DriveKind::Velocity)]),
+    ("ApplyJointForce", &[(JOINT_NAME, DriveKind::Effort)]),
+];
+/// Plugins that add a device to a link, which they name by one of `ON_LINK`, or to a joint.
+pub(super) const DEVICE_PLUGINS: [(&str, DeviceKind); 8] = [
+    ("RosImu", DeviceKind::ImuSensor),
+    ("RosP3d", DeviceKind::PoseSensor),
+    ("RosGps", DeviceKind::GnssSensor),
+    ("RosMagnetic", DeviceKind::CompassSensor),
+    ("RosBumper", DeviceKind::ContactSensor),
+    ("RosFtSensor", DeviceKind::ForceTorqueSensor),
+    ("RosForce", DeviceKind::ForceActuator),
+    ("ApplyLinkWrench", DeviceKind::ForceActuator),
+];
+/// Ends of the names of those whose work the server does anyway: physics, clock, and the ports of sensors and joints.
+pub(super) const SILENT_PLUGINS: [&str; 19] = [
+    "Physics",
+    "UserCommands",
+    "SceneBroadcaster",
+    "Sensors",
+    "Imu",
+    "Contact",
+    "NavSat",
+    "ForceTorque",
+    "Magnetometer",
+    "Altimeter",
+    "JointStatePublisher",
+    "PosePublisher",
+    "RosInit",
+    "RosFactory",
+    "RosState",
+    "RosApi",
+    "RosPathsPlugin",
+    "RosControl",
+    "Ros2Control",
+];
+
+/// Plugins that are left out, each with a warning of its effect. The first match applies.
+pub(super) const LEFT_OUT_PLUGINS: [(&str, &str); 37] = [
+    ("LiftDrag", "no lift and no drag act on its link"),
+    ("MulticopterMotorModel", "its propeller exerts no thrust; a ForceActuator pushes its link"),
+    ("MulticopterControl", "a client has to control the propellers"),
+    ("Thruster", "it exerts no thrust; a ForceActuator pushes its link"),
+    ("BuoyancyEngine", "no fluid carries its link"),
+    ("Buoyancy", "no fluid carries the bodies"),
+    ("Hydrodynamics", "no fluid brakes its link"),
+    ("WindEffects", "no wind blows"),
+    ("LinearBattery", "no battery is emptied"),
+    ("DetachableJoint", "its models are not joined"),
+    ("WheelSlip", "wheels have the friction of their surfaces"),
+    ("TrackController", "its belt does not move"),
+    ("VelocityControl", "clients place the model by PLACE"),
+    ("TrajectoryFollower", "a client has to follow the path"),
+    ("DriveToPose", "a client has to follow the path"),
+    ("OdometryPublisher", "a PoseSensor of its link has the pose"),
+    ("LogicalCamera", "a SegmentationCamera has the body in each of its pixels"),
+    ("AirPressure", "no sensor here reads the pressure of air"),
+    ("Dvl", "a VelocitySensor has the velocity"),
+    ("OpticalTactile", "a ContactSensor has force and torque"),
+    ("TouchPlugin", "a BumperSensor tells of contacts"),
+    ("PerformerDetector", "a client compares the poses"),
+    ("CommsEndpoint", "no messages between robots are simulated"),
+    ("Comms", "no messages between robots are simulated"),
+    ("Thermal", "temperatures are not simulated"),
+    ("ParticleEmitter", "smoke and dust are not shown"),
+    ("FollowActor", "actors are left out"),
+    ("TriggeredPublisher", "a client has to give the commands"),
+    ("Breadcrumbs", "a client adds models by SPAWN"),
+    ("LogicalAudio", "sounds are not simulated"),
+    ("KineticEnergyMonitor", "the log has what an energy follows from"),
+    ("LedPlugin", "its light does not change"),
+    ("LensFlare", "lenses have no flares"),
+    ("CameraVideoRecorder", "'simpartner render' makes films of logged runs"),
+    ("LogSystem", "every run is logged"),
+    ("LogRecord", "every run is logged"),
+    ("Environment", "the environment has no data of its own"),
+];
+
+/// A row of the table of plugins: part of the name, and what becomes of it.
+pub type PluginRow = (String, String);
+
+/// What becomes of the plugins of Gazebo that are known, by a part of their names; any other is left out.
+pub fn gazebo_plugins() -> Vec<PluginRow> {
+    let kind = |kind: &DriveKind| match kind {
+        DriveKind::Position => "PositionController",
+        DriveKind::Velocity => "JointController",
+        DriveKind::Effort => "EffortController",
+    };
+    let drives = DRIVE_PLUGINS.iter().map(|(name, driven)| {
+        let mut kinds: Vec<&str> = driven.iter().map(|(_, drive)| kind(drive)).collect();
+        kinds.dedup();
+        ((*name).to_owned(), format!("a {} on each joint that it names", kinds.join(" or ")))
+    });
+    let devices = DEVICE_PLUGINS.iter().map(|(name, kind)| ((*name).to_owned(), format!("a {}", kind.name())));
+    let others = [("MimicJoint", "a coupling"), ("Label", "the `class` of bodies, for segmentation cameras")];
+    let others = others.map(|(name, what)| (name.to_owned(), what.to_owned()));
+    let silent = SILENT_PLUGINS.iter().map(|name| ((*name).to_owned(), "the server does this anyway".to_owned()));
+    let left = LEFT_OUT_PLUGINS.iter().map(|(name, effect)| ((*name).to_owned(), format!("left out: {effect}")));
+    drives.chain(devices).chain(others).chain(silent).chain(left).collect()
+}
