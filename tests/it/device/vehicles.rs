@@ -88,7 +88,7 @@ fn a_car_turns_on_the_circle_of_its_command() {
         let (odometry, turned) = estimate(&run);
         let way = speed.abs() * 7.5;
         assert!((odometry - place).length() < 2e-3 * way, "{odometry} {place}");
-        assert!(heading_error(turned, heading) < 2e-3, "{turned} {heading}");
+        assert!(heading_error(turned, heading) < 5e-3, "{turned} {heading}");
     }
     // The inner wheel is at its stop of 0.66 rad: R = 0.77 + 2.6 / tan 0.66.
     let mut run = on_plane("car.xml");
@@ -161,9 +161,9 @@ fn a_vehicle_keeps_its_limits_and_stops_when_nobody_commands() {
     run.steps(300);
     near(&run.read("Odometry"), &[0.0; 6], 1e-9);
     // 9 m/s is beyond 0.22 m/s, which takes 0.088 s at 2.5 m/s².
-    drive_for(&mut run, &[9.0, 0.0], 44);
-    near(&run.read("Odometry")[3..4], &[0.11], 0.004);
-    run.steps(200);
+    drive_for(&mut run, &[9.0, 0.0], 40);
+    near(&run.read("Odometry")[3..4], &[0.1], 0.003);
+    run.steps(204);
     near(&run.read("Odometry")[3..4], &[0.22], 1e-4);
     assert_eq!(run.read("Drive"), [9.0, 0.0], "the setting is the command");
     let (snapshot, hash) = (run.simulation.snapshot(), run.simulation.state_hash());

@@ -326,7 +326,13 @@ fn single_actuator(
     Some(Actuator { mount, law, motor, watchdog })
 }
 
-fn read_conveyor(reading: &Reading, node: &Node, body: &Body, mount: Mount, watchdog: Option<Watchdog>) -> Option<Actuator> {
+fn read_conveyor(
+    reading: &Reading,
+    node: &Node,
+    body: &Body,
+    mount: Mount,
+    watchdog: Option<Watchdog>,
+) -> Option<Actuator> {
     let mut sound = true;
     for misplaced in ["pose", "force", "torque"].into_iter().filter_map(|tag| child(node, tag)) {
         let message =

@@ -33,7 +33,7 @@ impl Model {
 
     /// Merges a link into another one, in whose frame it has the given pose.
     fn absorb(&mut self, stays: usize, goes: usize, pose: &Pose, ends: &mut Ends) {
-        let Link { pose: placed, mass, solids, visuals, surface, filter, class, .. } =
+        let Link { pose: placed, mass, solids, visuals, surface, filter, class, wings, .. } =
             std::mem::take(&mut self.links[goes]);
         self.links[goes].is_merged = true;
         let link = &mut self.links[stays];
@@ -46,6 +46,7 @@ impl Model {
             Solid { pose: pose.then(&solid.pose), surface: (own != link.surface).then_some(own), ..solid }
         };
         link.solids.extend(solids.into_iter().map(moved));
+        link.wings.extend(wings.into_iter().map(|(at, wing)| (pose.then(&at), wing)));
         link.visuals.extend(visuals.into_iter().map(|visual| Solid { pose: pose.then(&visual.pose), ..visual }));
         link.mass = match (link.mass, mass.map(|mass| mass.moved(pose))) {
             (Some(own), Some(other)) => Some(own.with(&other)),

@@ -20,6 +20,8 @@ pub(super) struct Model {
     pub(super) couplings: Vec<Mimic>,
     pub(super) devices: Vec<Device>,
     pub(super) vehicles: Vec<Vehicle>,
+    /// Air and water of its world.
+    pub(super) fluids: WorldFluids,
     /// Pairs of links that never collide, in addition to those with a common joint.
     pub(super) apart: Vec<Apart>,
     /// The link that no joint carries.
@@ -54,6 +56,12 @@ pub(super) struct Link {
     /// Class in images of segmentation; 0 without one.
     pub(super) class: u16,
     pub(super) rollers: Option<Rollers>,
+    /// Its wings: poses of their frames, and attributes.
+    pub(super) wings: Vec<(Pose, Vec<(&'static str, String)>)>,
+    /// Attributes of its damping in water, in its own axes.
+    pub(super) damping: Vec<(&'static str, String)>,
+    /// True if water carries it.
+    pub(super) is_buoyant: bool,
     /// True for a link that was merged into another one.
     pub(super) is_merged: bool,
 }
@@ -282,6 +290,17 @@ pub(super) struct Device {
     pub(super) noise: Vec<Noise>,
     /// Its other elements, in the order of our format.
     pub(super) parts: Vec<Part>,
+}
+
+/// Air and water.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct WorldFluids {
+    /// Density of the air, kg/m³.
+    pub(super) air: Option<f64>,
+    /// Density of the water, kg/m³, and height of its surface, m.
+    pub(super) water: Option<[f64; 2]>,
+    /// True if it carries all bodies.
+    pub(super) is_buoyant: bool,
 }
 
 /// A vehicle controller, with an odometry.

@@ -117,6 +117,14 @@ pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Nod
     if !given.is_empty() {
         body.children.push(node("material", link.offset, &given));
     }
+    for (pose, attributes) in &link.wings {
+        let pose = pose_element(pose, link.offset).into_iter().collect();
+        body.children.push(Node { children: pose, ..node("wing", link.offset, attributes) });
+    }
+    if has_shape && !link.damping.is_empty() {
+        body.children.push(node("fluidDamping", link.offset, &link.damping));
+    }
+    body.children.extend((has_shape && link.is_buoyant).then(|| node("buoyancy", link.offset, &[])));
     body
 }
 

@@ -8,7 +8,10 @@ use super::{
     super::{node::Node, reading::Reading, schema::GRAVITY},
     element::{digits, node, value},
     lights::Lights,
-    model::{Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, SCOPE_SEPARATOR, Surface, Vehicle, VehicleWheel},
+    model::{
+        Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, SCOPE_SEPARATOR, Surface, Vehicle, VehicleWheel,
+        WorldFluids,
+    },
     robot::{self, y_up},
     text::{UniqueNames, clean},
 };
@@ -20,6 +23,7 @@ pub(super) struct Scene {
     pub(super) offset: usize,
     /// m/s²; `None` if the file has none.
     pub(super) gravity: Option<DVec3>,
+    pub(super) fluids: WorldFluids,
     pub(super) ground: Option<Ground>,
     pub(super) terrain: Option<Terrain>,
     pub(super) lights: Lights,
@@ -137,7 +141,8 @@ impl Scene {
     /// True if a single `<robot>` can contain everything.
     pub(super) fn is_one_robot(&self) -> bool {
         let is_alone = self.ground.is_none() && self.terrain.is_none() && self.fixtures.is_empty();
-        self.moving_robots().count() == 1 && is_alone && self.own_gravity().is_none()
+        let is_plain = self.own_gravity().is_none() && self.fluids == WorldFluids::default();
+        self.moving_robots().count() == 1 && is_alone && is_plain
     }
 
     /// The robots without the stands of the world's cameras.
@@ -193,6 +198,11 @@ impl Scene {
             let [x, y, z] = y_up(gravity).to_array().map(digits);
             world.children.push(node("gravity", self.offset, &[("x", x), ("y", y), ("z", z)]));
         }
+        let WorldFluids { air, water, .. } = self.fluids;
+        world.children.extend(air.map(|density| node("air", self.offset, &[("density", digits(density))])));
+        world.children.extend(water.map(|[density, level]| {
+            node("water", self.offset, &[("density", digits(density)), ("level", digits(level))])
+        }));
         world.children.extend(self.lights.light_elements());
         world.children.extend(self.ground.as_ref().map(|ground| {
             let [a, b, c] = y_up(ground.normal).to_array();
@@ -357,6 +367,7 @@ impl Model {
             couplings: self.couplings.iter().filter_map(coupling).collect(),
             devices: self.devices.iter().filter_map(device).collect(),
             vehicles: self.vehicles.iter().filter_map(vehicle).collect(),
+            fluids: self.fluids,
             apart: self.apart.iter().filter_map(apart).collect(),
             root: 0,
             self_collision: self.self_collision,

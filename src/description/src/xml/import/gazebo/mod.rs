@@ -6,12 +6,14 @@
 //! | `cameras` | `<camera>` of a sensor: size, lens, noise |
 //! | `wide_angle` | the lenses of wide-angle cameras |
 //! | `plugin_table` | which plugins are known, and what becomes of them |
+//! | `fluids` | plugins of wings, propellers and water |
 //! | `plugins` | `<plugin>`: what drives joints, couples them, and measures or pushes links |
 //! | `vehicles` | plugins that drive a vehicle |
 //! | `surface` | friction, restitution and stiffness of contacts |
 
 mod axes;
 mod cameras;
+mod fluids;
 mod plugin_table;
 mod plugins;
 mod sensors;

@@ -5,7 +5,7 @@
 
 use simpartner_wire::signal::DeviceKind;
 
-use super::super::model::DriveKind;
+use super::{super::model::DriveKind, fluids::FLUID_PLUGINS, vehicles::vehicle_kind};
 
 /// The tags by which a plugin names its driven joints, and the kind of drive.
 pub(super) type Driven = (&'static [&'static str], DriveKind);
@@ -91,13 +91,13 @@ pub(super) const SILENT_PLUGINS: [&str; 19] = [
 
 /// Plugins that are left out, each with a warning of its effect. The first match applies.
 pub(super) const LEFT_OUT_PLUGINS: [(&str, &str); 37] = [
-    ("LiftDrag", "no lift and no drag act on its link"),
-    ("MulticopterMotorModel", "its propeller exerts no thrust; a ForceActuator pushes its link"),
+    ("AdvancedLiftDrag", "no lift and no drag act on its link"),
+    ("LiftDrag", "it needs a link, two directions and an area above 0"),
+    ("MulticopterMotorModel", "it needs a joint and a motor constant"),
     ("MulticopterControl", "a client has to control the propellers"),
-    ("Thruster", "it exerts no thrust; a ForceActuator pushes its link"),
+    ("Thruster", "it needs a joint"),
     ("BuoyancyEngine", "no fluid carries its link"),
-    ("Buoyancy", "no fluid carries the bodies"),
-    ("Hydrodynamics", "no fluid brakes its link"),
+    ("Hydrodynamics", "it needs a link"),
     ("WindEffects", "no wind blows"),
     ("LinearBattery", "no battery is emptied"),
     ("DetachableJoint", "its models are not joined"),
@@ -108,7 +108,7 @@ pub(super) const LEFT_OUT_PLUGINS: [(&str, &str); 37] = [
     ("DriveToPose", "a client has to follow the path"),
     ("OdometryPublisher", "a PoseSensor of its link has the pose"),
     ("LogicalCamera", "a SegmentationCamera has the body in each of its pixels"),
-    ("AirPressure", "no sensor here reads the pressure of air"),
+    ("AirPressure", "a sensor of the type air_pressure becomes a BarometerSensor"),
     ("Dvl", "a VelocitySensor has the velocity"),
     ("OpticalTactile", "a ContactSensor has force and torque"),
     ("TouchPlugin", "a BumperSensor tells of contacts"),
@@ -143,12 +143,22 @@ pub fn gazebo_plugins() -> Vec<PluginRow> {
     let drives = DRIVE_PLUGINS.iter().map(|(name, driven)| {
         let mut kinds: Vec<&str> = driven.iter().map(|(_, drive)| kind(drive)).collect();
         kinds.dedup();
-        ((*name).to_owned(), format!("a {} on each joint that it names", kinds.join(" or ")))
+        let joints = format!("a {} on each joint that it names", kinds.join(" or "));
+        let what = match vehicle_kind(&name.to_ascii_lowercase()) {
+            Some(vehicle) => {
+                format!("a {} and an OdometrySensor; or, if its wheels are not there, {joints}", vehicle.name())
+            }
+            None => joints,
+        };
+        ((*name).to_owned(), what)
     });
+    let fluids = FLUID_PLUGINS.iter().map(|(name, _, what)| ((*name).to_owned(), (*what).to_owned()));
     let devices = DEVICE_PLUGINS.iter().map(|(name, kind)| ((*name).to_owned(), format!("a {}", kind.name())));
     let others = [("MimicJoint", "a coupling"), ("Label", "the `class` of bodies, for segmentation cameras")];
     let others = others.map(|(name, what)| (name.to_owned(), what.to_owned()));
     let silent = SILENT_PLUGINS.iter().map(|name| ((*name).to_owned(), "the server does this anyway".to_owned()));
-    let left = LEFT_OUT_PLUGINS.iter().map(|(name, effect)| ((*name).to_owned(), format!("left out: {effect}")));
-    drives.chain(devices).chain(others).chain(silent).chain(left).collect()
+    let is_read = |name: &str| FLUID_PLUGINS.iter().any(|(fluid, ..)| *fluid == name);
+    let left = LEFT_OUT_PLUGINS.iter().filter(|(name, _)| !is_read(name));
+    let left = left.map(|(name, effect)| ((*name).to_owned(), format!("left out: {effect}")));
+    drives.chain(fluids).chain(devices).chain(others).chain(silent).chain(left).collect()
 }

@@ -8,7 +8,9 @@ use super::{
         attributes::attribute,
         model::{Device, Drive, DriveKind, Mimic, Motion, Mount, Noise},
     },
-    Gazebo, number,
+    Gazebo,
+    fluids::{FLUID_PLUGINS, FluidPlugin},
+    number,
     plugin_table::{DEVICE_PLUGINS, DRIVE_PLUGINS, Driven, JOINT_NAME, LEFT_OUT_PLUGINS, SILENT_PLUGINS},
     text,
     vehicles::vehicle_kind,
@@ -30,6 +32,10 @@ impl Gazebo<'_, '_, '_> {
             }
             return true;
         }
+        let fluid = FLUID_PLUGINS.iter().find(|(part, ..)| is(part)).filter(|_| !is("Advanced") && !is("Engine"));
+        if fluid.is_some_and(|(_, plugin, _)| self.read_fluid_plugin(node, *plugin)) {
+            return false;
+        }
         if is("MimicJoint") {
             self.read_coupling(node);
         } else if let Some((_, kind)) = DEVICE_PLUGINS.iter().find(|(part, _)| is(part)) {
@@ -38,6 +44,16 @@ impl Gazebo<'_, '_, '_> {
             self.tell_plugin(node);
         }
         false
+    }
+
+    /// Reads a plugin of a world: that of the water, or one that is left out.
+    pub(in super::super) fn read_world_plugin(&mut self, node: &Node) {
+        let names = [attribute(node, "filename"), attribute(node, "name")].map(simplified);
+        let is_buoyancy = |name: &String| name.ends_with("buoyancy");
+        match names.iter().any(is_buoyancy) {
+            true => drop(self.read_fluid_plugin(node, FluidPlugin::Buoyancy)),
+            false => self.tell_plugin(node),
+        }
     }
 
     /// Warns of a plugin that is left out, unless the server does its work anyway.

@@ -20,12 +20,14 @@ use crate::{
 };
 
 /// Sensors on a link: our word for each.
-const ON_LINKS: [(&str, DeviceKind); 11] = [
+const ON_LINKS: [(&str, DeviceKind); 13] = [
     ("imu", DeviceKind::ImuSensor),
     ("magnetometer", DeviceKind::CompassSensor),
     ("gps", DeviceKind::GnssSensor),
     ("navsat", DeviceKind::GnssSensor),
-    ("altimeter", DeviceKind::PositionSensor),
+    ("altimeter", DeviceKind::AltimeterSensor),
+    ("air_pressure", DeviceKind::BarometerSensor),
+    ("air_speed", DeviceKind::AirSpeedSensor),
     ("contact", DeviceKind::ContactSensor),
     ("ray", DeviceKind::ScannerSensor),
     ("gpu_ray", DeviceKind::ScannerSensor),
@@ -55,6 +57,7 @@ impl Gazebo<'_, '_, '_> {
                 let range = child(node, "sonar").and_then(|sonar| number(self.reading, sonar, "max"));
                 attributes.extend(range.map(|range| ("range", range.to_string())));
             }
+            DeviceKind::AirSpeedSensor => pose = pose.then(&x_ahead(0.0)),
             DeviceKind::ImuSensor => noise = self.imu_noise(node),
             DeviceKind::GnssSensor => noise = self.navsat_noise(node),
             _ => {}
@@ -62,11 +65,9 @@ impl Gazebo<'_, '_, '_> {
         if let Some(rays) = rays {
             noise.extend(child(rays, "noise").and_then(|node| self.noise(node, None)));
         }
-        if ["altimeter", "contact"].contains(&kind) {
+        if kind == "contact" {
             let what = format!("a sensor of the type {kind} becomes a {}", ours.name());
-            let meaning =
-                if kind == "contact" { "it reads the sum of the contacts of its body" } else { "its y is the height" };
-            self.notes.add(node.offset, what, meaning);
+            self.notes.add(node.offset, what, "it reads the sum of the contacts of its body");
         }
         if *ours == DeviceKind::ContactSensor {
             pose = Pose::IDENTITY;

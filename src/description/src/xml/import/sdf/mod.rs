@@ -86,8 +86,12 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
     if !options.keep_fixed_joints {
         model.merge_fixed(Some(WORLD));
     }
+    let fluids = model.fluids;
+    for link in model.links.iter_mut().filter(|link| fluids.is_buoyant && !link.solids.is_empty()) {
+        link.is_buoyant = true;
+    }
     let scene = Scene::split(reading, model, options.fixed_base);
-    Some(Scene { ground, terrain, lights, gravity, ..scene })
+    Some(Scene { ground, terrain, lights, gravity, fluids, ..scene })
 }
 
 /// A model in another one.
@@ -123,7 +127,7 @@ impl<'r, 'a> Sdf<'r, 'a> {
                 "gravity" | "model" | "include" | "frame" | "joint" | "link" => {}
                 "scene" | "light" | "gui" | "physics" | "audio" | "wind" | "atmosphere" | "magnetic_field"
                 | "state" => {}
-                "plugin" => self.gazebo(&scope, 0).tell_plugin(node),
+                "plugin" => self.gazebo(&scope, 0).read_world_plugin(node),
                 "spherical_coordinates" => {
                     let meaning = "give the world a <geographicOrigin>";
                     self.notes.add(node.offset, "<spherical_coordinates> is left out", meaning);
