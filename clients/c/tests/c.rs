@@ -1,6 +1,7 @@
 //! The library from outside: its header, programs in C, functional mock-up units in another importer.
 
 mod fmu;
+#[expect(clippy::unwrap_used, reason = "it is a file of the program's tests, which may panic")]
 #[path = "../../../tests/it/needs.rs"]
 mod needs;
 mod programs;

@@ -249,8 +249,7 @@ impl Core {
     pub(super) fn do_step(&mut self, current_time: f64, size: f64) -> Result<(), FmiError> {
         let (now, step) = (self.time(), self.simulation.timestep().seconds());
         let drift = (current_time - now).abs() / step;
-        // A time that is no number is refused as well.
-        if !(drift <= TIME_TOLERANCE) {
+        if drift.is_nan() || drift > TIME_TOLERANCE {
             return Err(error_of(format_args!(
                 "the communication point is {current_time} s, and the simulation is at {now} s"
             )));

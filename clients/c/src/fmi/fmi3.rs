@@ -48,7 +48,6 @@ extern "C" fn fmi3GetVersion() -> *const c_char {
 /// # Safety
 /// Pointers are NULL or of what FMI says.
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "FMI has them")]
 unsafe extern "C" fn fmi3InstantiateCoSimulation(
     _name: *const c_char,
     token: *const c_char,
@@ -95,7 +94,6 @@ extern "C" fn fmi3InstantiateModelExchange(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "FMI has them")]
 extern "C" fn fmi3InstantiateScheduledExecution(
     _name: *const c_char,
     _token: *const c_char,
@@ -361,7 +359,6 @@ unsafe extern "C" fn fmi3DeserializeFMUState(
 /// # Safety
 /// The pointers are NULL or of places for the results.
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "FMI has them")]
 unsafe extern "C" fn fmi3DoStep(
     instance: Instance,
     current_time: f64,
