@@ -56,8 +56,8 @@ pub(super) struct ConfigurationArguments {
 /// Where models and packages of other programs are looked for.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct ModelArguments {
-    /// Folder with models of Gazebo, packages of ROS or a cache of Gazebo Fuel, which is searched for what files of other
-    /// programs name; may be given several times
+    /// Folder with models of Gazebo, packages of ROS or a cache of Gazebo Fuel, which is searched for what files of
+    /// other programs name; may be given several times
     #[arg(long = "models", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     models: Vec<PathBuf>,
 }

@@ -30,7 +30,7 @@ pub(super) struct Model {
     pub(super) self_collision: bool,
 }
 
-/// What stands between the names of models in each other, as in SDF.
+/// Separator between the names of models in each other, as in SDF.
 pub(super) const SCOPE_SEPARATOR: &str = "::";
 
 /// A body.

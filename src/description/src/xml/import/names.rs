@@ -1,5 +1,5 @@
-//! The names of links and joints as our files take them. A part of a model in a model has its own name, or with the names
-//! of the models around it, as SDF has them, if several parts of the robot have that.
+//! The names of links and joints as our files take them. A part of a model in a model has its own name, or with the
+//! names of the models around it, as SDF has them, if several parts of the robot have that.
 
 use std::collections::HashMap;
 

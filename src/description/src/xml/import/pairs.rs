@@ -9,7 +9,7 @@ use super::{
 use crate::text::numbers::shorten;
 
 /// Distance of two points or axes that are the same one, m, and sine of the angle between such axes.
-const SAME: f64 = 1e-6;
+const SAME_PLACE: f64 = 1e-6;
 
 impl Model {
     /// Unites joints of the same two links, and drops loops that hold nothing: between fixed links, and of a link with
@@ -26,7 +26,7 @@ impl Model {
             let ends = |known: &Joint| [known.parent.min(known.child), known.parent.max(known.child)];
             let is_same = |known: &&Joint| known.motion != Motion::Free && ends(known) == ends(&joint);
             match self.joints.iter().chain(&self.loops).position(|known| is_same(&known)) {
-                Some(place) => self.unite(reading, place, &joint),
+                Some(place) => self.unite_with(reading, place, &joint),
                 None => self.loops.push(joint),
             }
         }
@@ -37,7 +37,7 @@ impl Model {
     }
 
     /// Lets a joint, of the tree or after those of a loop, move as it and a second one between its links do together.
-    fn unite(&mut self, reading: &Reading, place: usize, second: &Joint) {
+    fn unite_with(&mut self, reading: &Reading, place: usize, second: &Joint) {
         let [first_pose, second_pose] = [self.joint_at(place).child, second.child].map(|child| self.links[child].pose);
         let first = self.joint_at(place);
         let united = Union {
@@ -45,7 +45,7 @@ impl Model {
             anchors: [first_pose.point(first.anchor), second_pose.point(second.anchor)],
             axes: [first_pose.direction(first.axis), second_pose.direction(second.axis)],
         };
-        let (motion, anchor, axis) = united.motion();
+        let (motion, anchor, axis) = united.common_motion();
         let (what, how) = (shorten(&second.name), shorten(&first.name));
         let what = format!("joint '{what}' connects the same links as '{how}'");
         let first = self.joint_at_mut(place);
@@ -98,14 +98,14 @@ struct Union {
 
 impl Union {
     /// The motion that both allow, with its anchor and axis.
-    fn motion(&self) -> (Motion, DVec3, DVec3) {
+    fn common_motion(&self) -> (Motion, DVec3, DVec3) {
         let [one, other] = self.motions;
         let [anchor, second] = self.anchors;
         let apart = second - anchor;
-        let is_parallel = self.axes[0].cross(self.axes[1]).length() < SAME;
-        let is_on = |axis: DVec3| apart.cross(axis).length() < SAME;
+        let is_parallel = self.axes[0].cross(self.axes[1]).length() < SAME_PLACE;
+        let is_on = |axis: DVec3| apart.cross(axis).length() < SAME_PLACE;
         match (one, other) {
-            (Motion::Ball, Motion::Ball) => match apart.try_normalize().filter(|_| apart.length() > SAME) {
+            (Motion::Ball, Motion::Ball) => match apart.try_normalize().filter(|_| apart.length() > SAME_PLACE) {
                 Some(axis) => (Motion::Turning, anchor, axis),
                 None => (Motion::Ball, anchor, self.axes[0]),
             },

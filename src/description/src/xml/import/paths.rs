@@ -40,7 +40,7 @@ fn path_of(reading: &Reading, offset: usize, file: &str, lost: &str) -> Option<S
     let mut candidates = above.flat_map(|up| [format!("{up}{in_package}"), format!("{up}{inside}")]);
     let found = candidates.find_map(|candidate| find_spelled(reading, &candidate));
     let elsewhere = || {
-        let mut places = search::candidates(reading, None, file).into_iter();
+        let mut places = search::possible_places(reading, None, file).into_iter();
         let place = places.find(|place| reading.files.has(&place.to_string_lossy()))?;
         Some(search::seen_from_file(reading, place))
     };

@@ -67,7 +67,7 @@ pub(super) fn model_folders(reading: &Reading, file: Option<&str>) -> Vec<PathBu
 
 /// Where a URI of a model or of a file in one may lead, in the order of preference. Empty for one that leads out of its
 /// package.
-pub(super) fn candidates(reading: &Reading, file: Option<&str>, uri: &str) -> Vec<PathBuf> {
+pub(super) fn possible_places(reading: &Reading, file: Option<&str>, uri: &str) -> Vec<PathBuf> {
     let leads_out = |name: &str| name.split('/').any(|part| part == "..");
     if let Some(name) = uri.strip_prefix("model://").or_else(|| uri.strip_prefix("package://")) {
         if leads_out(name) {
@@ -78,8 +78,8 @@ pub(super) fn candidates(reading: &Reading, file: Option<&str>, uri: &str) -> Ve
         found.extend(in_packages(reading, file, name));
         return found;
     }
-    if let Some(asset) = FuelAsset::of(uri) {
-        return if leads_out(&asset.inside) { Vec::new() } else { asset.candidates(reading, file) };
+    if let Some(asset) = FuelAsset::of_uri(uri) {
+        return if leads_out(&asset.inside) { Vec::new() } else { asset.possible_places(reading, file) };
     }
     let name = uri.strip_prefix("file://").unwrap_or(uri);
     match name {
@@ -138,7 +138,7 @@ struct FuelAsset {
 
 impl FuelAsset {
     /// `https://HOST/1.0/OWNER/models/NAME[/VERSION][/files/PATH]`.
-    fn of(uri: &str) -> Option<Self> {
+    fn of_uri(uri: &str) -> Option<Self> {
         let rest = ["https://", "http://", "fuel://"].into_iter().find_map(|scheme| uri.strip_prefix(scheme))?;
         let rest = percent_decoded(rest);
         let mut parts = rest.split('/').filter(|part| !part.is_empty());
@@ -160,7 +160,7 @@ impl FuelAsset {
     }
 
     /// The folders of the caches, where names are in lower case, then folders of models that have it by its name.
-    fn candidates(&self, reading: &Reading, file: Option<&str>) -> Vec<PathBuf> {
+    fn possible_places(&self, reading: &Reading, file: Option<&str>) -> Vec<PathBuf> {
         let files = reading.files;
         let caches = CACHE_VARIABLES.into_iter().filter_map(std::env::var_os).map(PathBuf::from);
         let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE"));
@@ -215,7 +215,7 @@ pub(super) fn seen_from_file(reading: &Reading, found: PathBuf) -> String {
 
 /// The name by which a URI calls a model: its folder's, or its file's.
 pub(super) fn name_in_uri(uri: &str) -> String {
-    if let Some(asset) = FuelAsset::of(uri) {
+    if let Some(asset) = FuelAsset::of_uri(uri) {
         return asset.name;
     }
     let mut parts = uri.trim_end_matches('/').rsplit(['/', '\\']).filter(|part| *part != "model.sdf");

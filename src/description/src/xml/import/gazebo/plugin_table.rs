@@ -1,4 +1,4 @@
-//! What becomes of the plugins of Gazebo. The page of importers has these tables.
+//! The plugins of Gazebo, and their counterparts here. The page of importers has these tables.
 //!
 //! A plugin is known by a part of its name, without regard to case and to anything that is no letter or digit, so that
 //! `libgazebo_ros_diff_drive.so`, `gz-sim-diff-drive-system` and `gz::sim::systems::DiffDrive` are one.
@@ -133,7 +133,7 @@ pub(super) const LEFT_OUT_PLUGINS: [(&str, &str); 37] = [
 /// A row of the table of plugins: part of the name, and what becomes of it.
 pub type PluginRow = (String, String);
 
-/// What becomes of the plugins of Gazebo that are known, by a part of their names; any other is left out.
+/// The plugins of Gazebo that are known, by a part of their names, with their counterparts; any other is left out.
 pub fn gazebo_plugins() -> Vec<PluginRow> {
     let kind = |kind: &DriveKind| match kind {
         DriveKind::Position => "PositionController",

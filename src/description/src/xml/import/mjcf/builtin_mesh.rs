@@ -22,12 +22,12 @@ impl Mjcf<'_, '_> {
         let count = |index: usize, least: usize| (number(index, MAX_RESOLUTION) as usize).max(least);
         let kind = attribute(node, "builtin").unwrap_or_default();
         let (vertices, triangles) = match kind {
-            "sphere" => (sphere(number(0, MAX_SUBDIVISIONS) as usize), Vec::new()),
-            "hemisphere" => (hemisphere(count(0, 0)), Vec::new()),
-            "cone" => (prism(count(0, 3), number(1, 1.0)), Vec::new()),
-            "prism" => (prism(count(0, 3), 1.0), Vec::new()),
-            "supersphere" => supersphere(count(0, 3), number(1, 100.0), number(2, 100.0)),
-            "supertorus" => supertorus(count(0, 3), number(1, 1.0), number(2, 100.0), number(3, 100.0)),
+            "sphere" => (sphere_points(number(0, MAX_SUBDIVISIONS) as usize), Vec::new()),
+            "hemisphere" => (hemisphere_points(count(0, 0)), Vec::new()),
+            "cone" => (prism_points(count(0, 3), number(1, 1.0)), Vec::new()),
+            "prism" => (prism_points(count(0, 3), 1.0), Vec::new()),
+            "supersphere" => supersphere_surface(count(0, 3), number(1, 100.0), number(2, 100.0)),
+            "supertorus" => supertorus_surface(count(0, 3), number(1, 1.0), number(2, 100.0), number(3, 100.0)),
             "wedge" | "plate" => {
                 let what = format!("a <mesh> of the kind {kind} is left out");
                 self.notes.add(
@@ -48,12 +48,12 @@ impl Mjcf<'_, '_> {
 }
 
 /// A sine or cosine to a power, with its sign.
-fn power(value: f64, exponent: f64) -> f64 {
+fn signed_power(value: f64, exponent: f64) -> f64 {
     // Zero stays zero, also with the exponent 0.
     if value.abs() < 1e-15 { 0.0 } else { libm::pow(value.abs(), exponent).copysign(value) }
 }
 
-fn polygon(corners: usize, radius: f64, z: f64) -> impl Iterator<Item = DVec3> {
+fn polygon_points(corners: usize, radius: f64, z: f64) -> impl Iterator<Item = DVec3> {
     (0..corners).map(move |index| {
         let (sine, cosine) = libm::sincos(TAU * index as f64 / corners as f64);
         DVec3::new(radius * cosine, radius * sine, z)
@@ -61,7 +61,7 @@ fn polygon(corners: usize, radius: f64, z: f64) -> impl Iterator<Item = DVec3> {
 }
 
 /// The points of an icosahedron whose faces are divided.
-fn sphere(subdivisions: usize) -> Vec<DVec3> {
+fn sphere_points(subdivisions: usize) -> Vec<DVec3> {
     let golden = 0.5 * (1.0 + 5f64.sqrt());
     let mut points = Vec::new();
     for (one, other) in [(1.0, golden), (1.0, -golden), (-1.0, golden), (-1.0, -golden)] {
@@ -85,32 +85,34 @@ fn sphere(subdivisions: usize) -> Vec<DVec3> {
 }
 
 /// Rings of a half ball, with four points less in each, and the middle of its flat side.
-fn hemisphere(resolution: usize) -> Vec<DVec3> {
+fn hemisphere_points(resolution: usize) -> Vec<DVec3> {
     let rings = resolution + 1;
     let ring = |index: usize| {
         let (sine, cosine) = libm::sincos(FRAC_PI_2 * index as f64 / rings as f64);
-        polygon(4 * (rings - index), cosine, sine)
+        polygon_points(4 * (rings - index), cosine, sine)
     };
     [DVec3::ZERO, DVec3::Z].into_iter().chain((0..rings).flat_map(ring)).collect()
 }
 
 /// A polygon of radius 1 below, and one of another radius, or a point, above.
-fn prism(corners: usize, radius: f64) -> Vec<DVec3> {
-    polygon(corners, 1.0, -1.0).chain(polygon(if radius > 0.0 { corners } else { 1 }, radius, 1.0)).collect()
+fn prism_points(corners: usize, radius: f64) -> Vec<DVec3> {
+    polygon_points(corners, 1.0, -1.0)
+        .chain(polygon_points(if radius > 0.0 { corners } else { 1 }, radius, 1.0))
+        .collect()
 }
 
 /// Points and triangles.
 type Surface = (Vec<DVec3>, Vec<[u32; 3]>);
 
-fn supersphere(resolution: usize, east_west: f64, north_south: f64) -> Surface {
+fn supersphere_surface(resolution: usize, east_west: f64, north_south: f64) -> Surface {
     let mut points = vec![DVec3::NEG_Z];
     for ring in 1..resolution {
         let (sine, cosine) = libm::sincos(PI * ring as f64 / resolution as f64 - FRAC_PI_2);
         for place in 0..resolution {
             let (east, north) = libm::sincos(TAU * place as f64 / resolution as f64 - PI);
-            let radius = power(cosine, north_south);
-            let flat = [power(north, east_west), power(east, east_west)];
-            points.push(DVec3::new(radius * flat[0], radius * flat[1], power(sine, north_south)));
+            let radius = signed_power(cosine, north_south);
+            let flat = [signed_power(north, east_west), signed_power(east, east_west)];
+            points.push(DVec3::new(radius * flat[0], radius * flat[1], signed_power(sine, north_south)));
         }
     }
     points.push(DVec3::Z);
@@ -129,14 +131,14 @@ fn supersphere(resolution: usize, east_west: f64, north_south: f64) -> Surface {
     (points, triangles)
 }
 
-fn supertorus(resolution: usize, radius: f64, section: f64, turn: f64) -> Surface {
+fn supertorus_surface(resolution: usize, radius: f64, section: f64, turn: f64) -> Surface {
     let mut points = Vec::new();
     let angle = |index: usize| libm::sincos(TAU * index as f64 / resolution as f64);
     for (east, north) in (0..resolution).map(angle) {
         for (sine, cosine) in (0..resolution).map(angle) {
-            let from_axis = 1.0 + radius * power(cosine, section);
-            let flat = [from_axis * power(north, turn), from_axis * power(east, turn)];
-            points.push(DVec3::new(flat[0], flat[1], radius * power(sine, section)));
+            let from_axis = 1.0 + radius * signed_power(cosine, section);
+            let flat = [from_axis * signed_power(north, turn), from_axis * signed_power(east, turn)];
+            points.push(DVec3::new(flat[0], flat[1], radius * signed_power(sine, section)));
         }
     }
     let side = resolution as u32;

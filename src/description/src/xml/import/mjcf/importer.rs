@@ -20,7 +20,6 @@ use super::{
     },
     compiler::Compiler,
     defaults::Defaults,
-    springs::SpringDamper,
 };
 use crate::{
     mesh::Mesh,
@@ -59,6 +58,14 @@ pub(super) struct Mjcf<'r, 'a> {
     pub(super) spring_dampers: Vec<SpringDamper>,
     /// Beginnings of the names of parts that are left out.
     pub(super) lost: RefCell<Vec<String>>,
+}
+
+/// `springdamper` of a joint: time constant, s, and damping ratio.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SpringDamper {
+    pub(super) joint: usize,
+    pub(super) time: f64,
+    pub(super) ratio: f64,
 }
 
 /// Assets that geoms refer to.

@@ -11,8 +11,7 @@ use super::{
     },
     body::Part,
     compiler::about,
-    importer::Mjcf,
-    springs::SpringDamper,
+    importer::{Mjcf, SpringDamper},
 };
 use crate::text::numbers::shorten;
 

@@ -7,17 +7,9 @@ use super::{
         attributes::{attribute, first_numbers, number, numbers},
         model::Motion,
     },
-    importer::Mjcf,
+    importer::{Mjcf, SpringDamper},
 };
 use crate::xml::node::Node;
-
-/// `springdamper` of a joint: time constant, s, and damping ratio.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SpringDamper {
-    pub(super) joint: usize,
-    pub(super) time: f64,
-    pub(super) ratio: f64,
-}
 
 impl Mjcf<'_, '_> {
     /// Sets stiffness and damping of joints by the inertia that each moves in the initial pose, all others at rest.

@@ -78,7 +78,7 @@ impl Frames {
     }
 
     /// Takes up the name of a model that is left out, with its `<pose>`.
-    pub(super) fn lose(&mut self, reading: &Reading, name: &str, pose: Option<&Node>) {
+    pub(super) fn lose_model(&mut self, reading: &Reading, name: &str, pose: Option<&Node>) {
         let relative = pose.and_then(|pose| attribute(pose, "relative_to").or(attribute(pose, "frame")));
         let frame = relative.filter(|frame| !frame.is_empty()).unwrap_or(MODEL_FRAME).to_owned();
         let at = pose.map_or(Pose::IDENTITY, |pose| read_pose(reading, pose));

@@ -48,7 +48,7 @@ impl Sdf<'_, '_> {
             };
             let what = format!("there is no model '{}'", shorten(text));
             self.reading.warn(uri.offset, what, format!("it is left out; {help}"));
-            self.lose(uri, node, scope);
+            self.lose_included(uri, node, scope);
             return None;
         };
         if self.open.contains(&path) || self.open.len() > MOST_NESTED {
@@ -56,7 +56,7 @@ impl Sdf<'_, '_> {
             return None;
         }
         let Some(mut model) = self.read_included(node, &path) else {
-            self.lose(uri, node, scope);
+            self.lose_included(uri, node, scope);
             return None;
         };
         for name in ["name", "static", "pose", "placement_frame"] {
@@ -81,12 +81,12 @@ impl Sdf<'_, '_> {
     }
 
     /// Takes up the name and place of a model that is left out, so that what refers to it is left out, too.
-    fn lose(&self, uri: &Node, node: &Node, scope: &mut Scope) {
+    fn lose_included(&self, uri: &Node, node: &Node, scope: &mut Scope) {
         if attribute(node, "merge").is_some_and(is_true) {
             return scope.frames.lose_some();
         }
         let name = child(node, "name").map_or_else(|| name_in_uri(uri.text.trim()), |name| name.text.trim().to_owned());
-        scope.frames.lose(self.reading, &name, child(node, "pose"));
+        scope.frames.lose_model(self.reading, &name, child(node, "pose"));
     }
 
     /// The root model of a file.
@@ -118,7 +118,7 @@ impl Sdf<'_, '_> {
 
     /// Where a URI in the file that is open may lead.
     pub(super) fn places_of(&self, uri: &str) -> Vec<PathBuf> {
-        search::candidates(self.reading, self.open.last().map(String::as_str), uri)
+        search::possible_places(self.reading, self.open.last().map(String::as_str), uri)
     }
 
     /// The file itself, or the file of a model's folder.

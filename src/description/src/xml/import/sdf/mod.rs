@@ -101,7 +101,7 @@ enum Member<'n> {
 }
 
 impl<'n> Member<'n> {
-    fn node(&self) -> &'n Node {
+    fn model_node(&self) -> &'n Node {
         match self {
             Self::Own(model) => model,
             Self::Included(included) => &included.model,
@@ -183,10 +183,12 @@ impl<'r, 'a> Sdf<'r, 'a> {
     fn read_models(&mut self, models: Vec<Member>, at: &Pose, scope: &mut Scope, depth: usize, is_static: bool) {
         let mut waiting = models;
         while !waiting.is_empty() {
-            let names: HashSet<&str> = waiting.iter().filter_map(|member| attribute(member.node(), "name")).collect();
+            let names: HashSet<&str> =
+                waiting.iter().filter_map(|member| attribute(member.model_node(), "name")).collect();
             let is_ready = |member: &Member| {
-                let outer = scope.frames.model_around(member.node());
-                outer.is_none_or(|outer| !names.contains(outer) || attribute(member.node(), "name") == Some(outer))
+                let outer = scope.frames.model_around(member.model_node());
+                outer
+                    .is_none_or(|outer| !names.contains(outer) || attribute(member.model_node(), "name") == Some(outer))
             };
             let next = waiting.iter().position(is_ready).unwrap_or(0);
             match waiting.remove(next) {

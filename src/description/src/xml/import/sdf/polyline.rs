@@ -35,18 +35,18 @@ impl Sdf<'_, '_> {
         }
         let mut parts = match &outlines[..] {
             [outline] if is_convex(outline) => vec![outline.clone()],
-            _ => strips(&outlines),
+            _ => split_into_strips(&outlines),
         };
         if parts.is_empty() || parts.len() > MAX_PARTS {
             let what = format!("a <polyline> of more than {MAX_PARTS} convex parts becomes its convex hull");
             self.notes.add(geometry.offset, what, "its hollows are filled");
             parts = vec![outlines.concat()];
         }
-        parts.iter().map(|part| prism(part, height)).collect()
+        parts.iter().map(|part| extruded_part(part, height)).collect()
     }
 }
 
-fn prism(outline: &[Corner], height: f64) -> Form {
+fn extruded_part(outline: &[Corner], height: f64) -> Form {
     let points = [0.0, height].into_iter().flat_map(|z| outline.iter().map(move |[x, y]| DVec3::new(*x, *y, z)));
     Form::Points { points: points.collect(), triangles: Vec::new() }
 }
@@ -67,7 +67,7 @@ fn is_convex(outline: &[Corner]) -> bool {
 }
 
 /// The inside of outlines as trapezoids between the heights of their corners.
-fn strips(outlines: &[Vec<Corner>]) -> Vec<Vec<Corner>> {
+fn split_into_strips(outlines: &[Vec<Corner>]) -> Vec<Vec<Corner>> {
     let mut heights: Vec<f64> = outlines.iter().flatten().map(|corner| corner[1]).collect();
     heights.sort_unstable_by(f64::total_cmp);
     heights.dedup();

@@ -43,7 +43,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<(Model, Ve
         return None;
     }
     if has_macros(&root) {
-        root = xacro::expand(reading, root)?;
+        root = xacro::expand_macros(reading, root)?;
     }
     let mut model = Model { name: name_of(reading, &root)?, offset: root.offset, ..Model::default() };
     let floating = take_floating_base(reading, &mut root);
@@ -73,7 +73,7 @@ fn has_macros(root: &Node) -> bool {
     let mut found = false;
     root.walk(&mut |node| {
         let holds = |given: &Attribute| given.value.contains("${") || given.value.contains("$(");
-        found |= node.name.starts_with(xacro::PREFIX) || node.attributes.iter().any(holds);
+        found |= node.name.starts_with(xacro::ELEMENT_PREFIX) || node.attributes.iter().any(holds);
     });
     found
 }

@@ -1,5 +1,5 @@
-//! Expressions of xacro, `${...}`: numbers, texts and truth values in Python's notation, without lists, dictionaries and
-//! methods.
+//! Expressions of xacro, `${...}`: numbers, texts and truth values in Python's notation, without lists, dictionaries
+//! and methods.
 
 use std::f64::consts::PI;
 
@@ -44,7 +44,7 @@ impl Value {
         }
     }
 
-    fn number(&self) -> Result<f64, String> {
+    fn as_number(&self) -> Result<f64, String> {
         match self {
             Self::Number(number) => Ok(*number),
             Self::Truth(truth) => Ok(f64::from(u8::from(*truth))),
@@ -72,16 +72,16 @@ const LONG_OPERATORS: [&str; 6] = ["**", "//", "==", "!=", "<=", ">="];
 type Lookup<'l> = &'l mut dyn FnMut(&str) -> Result<Value, String>;
 
 /// Evaluates an expression; the error is a clause.
-pub(super) fn evaluate(text: &str, lookup: Lookup<'_>) -> Result<Value, String> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0, lookup, is_skipping: false };
-    let value = parser.choice()?;
-    match parser.peek() {
+pub(super) fn evaluate_expression(text: &str, lookup: Lookup<'_>) -> Result<Value, String> {
+    let mut parser = Parser { tokens: split_into_tokens(text)?, at: 0, depth: 0, lookup, is_skipping: false };
+    let value = parser.read_choice()?;
+    match parser.next_token() {
         "" => Ok(value),
         other => Err(format!("'{other}' is not expected here")),
     }
 }
 
-fn tokens(text: &str) -> Result<Vec<String>, String> {
+fn split_into_tokens(text: &str) -> Result<Vec<String>, String> {
     let (mut tokens, mut rest) = (Vec::new(), text.trim_start());
     while let Some(first) = rest.chars().next() {
         let word = |is_part: &dyn Fn(char) -> bool| rest.find(|c| !is_part(c)).unwrap_or(rest.len());
@@ -120,31 +120,31 @@ struct Parser<'l> {
 }
 
 impl Parser<'_> {
-    fn peek(&self) -> &str {
+    fn next_token(&self) -> &str {
         self.tokens.get(self.at).map_or("", String::as_str)
     }
 
-    fn next(&mut self) -> String {
-        let token = self.peek().to_owned();
+    fn take_next(&mut self) -> String {
+        let token = self.next_token().to_owned();
         self.at += 1;
         token
     }
 
-    fn take(&mut self, token: &str) -> bool {
-        let is_it = self.peek() == token;
+    fn take_token(&mut self, token: &str) -> bool {
+        let is_it = self.next_token() == token;
         self.at += usize::from(is_it);
         is_it
     }
 
-    fn expect(&mut self, token: &str) -> Result<(), String> {
-        match self.take(token) {
+    fn expect_token(&mut self, token: &str) -> Result<(), String> {
+        match self.take_token(token) {
             true => Ok(()),
             false => Err(format!("expected '{token}'")),
         }
     }
 
     /// Reads a part whose value counts only if it is wanted.
-    fn part(&mut self, is_wanted: bool, read: fn(&mut Self) -> Result<Value, String>) -> Result<Value, String> {
+    fn read_part(&mut self, is_wanted: bool, read: fn(&mut Self) -> Result<Value, String>) -> Result<Value, String> {
         let outer = self.is_skipping;
         self.is_skipping |= !is_wanted;
         let value = read(self);
@@ -153,82 +153,82 @@ impl Parser<'_> {
     }
 
     /// `A if CONDITION else B`.
-    fn choice(&mut self) -> Result<Value, String> {
+    fn read_choice(&mut self) -> Result<Value, String> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(format!("it is nested more than {MAX_DEPTH} deep"));
         }
         let start = self.at;
         // The condition decides, before its branches are evaluated.
-        let skipped = self.part(false, Self::either)?;
+        let skipped = self.read_part(false, Self::read_either)?;
         let value = if self.is_skipping {
-            if self.take("if") {
-                self.either()?;
-                self.expect("else")?;
-                self.choice()?;
+            if self.take_token("if") {
+                self.read_either()?;
+                self.expect_token("else")?;
+                self.read_choice()?;
             }
             Ok(skipped)
-        } else if self.take("if") {
-            let condition = self.either()?.is_true();
-            self.expect("else")?;
+        } else if self.take_token("if") {
+            let condition = self.read_either()?.is_true();
+            self.expect_token("else")?;
             let after = self.at;
             if condition {
-                self.part(false, Self::choice)?;
+                self.read_part(false, Self::read_choice)?;
                 let end = self.at;
                 self.at = start;
-                let value = self.either();
+                let value = self.read_either();
                 self.at = end;
                 value
             } else {
                 self.at = after;
-                self.choice()
+                self.read_choice()
             }
         } else {
             self.at = start;
-            self.either()
+            self.read_either()
         };
         self.depth -= 1;
         value
     }
 
-    fn either(&mut self) -> Result<Value, String> {
-        let mut value = self.both()?;
-        while self.take("or") {
+    fn read_either(&mut self) -> Result<Value, String> {
+        let mut value = self.read_both()?;
+        while self.take_token("or") {
             let is_decided = value.is_true();
-            let other = self.part(!is_decided, Self::both)?;
+            let other = self.read_part(!is_decided, Self::read_both)?;
             value = if is_decided { value } else { other };
         }
         Ok(value)
     }
 
-    fn both(&mut self) -> Result<Value, String> {
-        let mut value = self.negation()?;
-        while self.take("and") {
+    fn read_both(&mut self) -> Result<Value, String> {
+        let mut value = self.read_negation()?;
+        while self.take_token("and") {
             let is_open = value.is_true();
-            let other = self.part(is_open, Self::negation)?;
+            let other = self.read_part(is_open, Self::read_negation)?;
             value = if is_open { other } else { value };
         }
         Ok(value)
     }
 
-    fn negation(&mut self) -> Result<Value, String> {
+    fn read_negation(&mut self) -> Result<Value, String> {
         let mut is_negated = None;
-        while self.take("not") {
+        while self.take_token("not") {
             is_negated = Some(!is_negated.unwrap_or(false));
         }
-        let value = self.comparison()?;
+        let value = self.read_comparison()?;
         Ok(is_negated.map_or(value.clone(), |is_negated| Value::Truth(value.is_true() != is_negated)))
     }
 
-    fn comparison(&mut self) -> Result<Value, String> {
-        let one = self.sum()?;
-        let operator = self.peek().to_owned();
+    fn read_comparison(&mut self) -> Result<Value, String> {
+        let one = self.read_sum()?;
+        let operator = self.next_token().to_owned();
         if !["==", "!=", "<", ">", "<=", ">=", "in"].contains(&operator.as_str()) {
             return Ok(one);
         }
         self.at += 1;
-        let other = self.sum()?;
-        let is_equal = match (one.number(), other.number()) {
+        let other = self.read_sum()?;
+        let is_equal = match (one.as_number(), other.as_number()) {
             (Ok(one), Ok(other)) => one == other,
             _ => one == other,
         };
@@ -237,41 +237,41 @@ impl Parser<'_> {
             "!=" => !is_equal,
             "in" => other.to_string().contains(&one.to_string()),
             _ if self.is_skipping => false,
-            "<" => one.number()? < other.number()?,
-            ">" => one.number()? > other.number()?,
-            "<=" => one.number()? <= other.number()?,
-            _ => one.number()? >= other.number()?,
+            "<" => one.as_number()? < other.as_number()?,
+            ">" => one.as_number()? > other.as_number()?,
+            "<=" => one.as_number()? <= other.as_number()?,
+            _ => one.as_number()? >= other.as_number()?,
         }))
     }
 
-    fn sum(&mut self) -> Result<Value, String> {
-        let mut value = self.product()?;
-        while ["+", "-"].contains(&self.peek()) {
-            let operator = self.next();
-            let other = self.product()?;
+    fn read_sum(&mut self) -> Result<Value, String> {
+        let mut value = self.read_product()?;
+        while ["+", "-"].contains(&self.next_token()) {
+            let operator = self.take_next();
+            let other = self.read_product()?;
             value = match (value, other) {
                 (Value::Text(one), Value::Text(other)) if operator == "+" => Value::Text(one + &other),
-                (one, other) => self.calculate(&operator, &one, &other)?,
+                (one, other) => self.calculate_pair(&operator, &one, &other)?,
             };
         }
         Ok(value)
     }
 
-    fn product(&mut self) -> Result<Value, String> {
-        let mut value = self.sign()?;
-        while ["*", "/", "//", "%"].contains(&self.peek()) {
-            let operator = self.next();
-            let other = self.sign()?;
-            value = self.calculate(&operator, &value, &other)?;
+    fn read_product(&mut self) -> Result<Value, String> {
+        let mut value = self.read_sign()?;
+        while ["*", "/", "//", "%"].contains(&self.next_token()) {
+            let operator = self.take_next();
+            let other = self.read_sign()?;
+            value = self.calculate_pair(&operator, &value, &other)?;
         }
         Ok(value)
     }
 
-    fn calculate(&self, operator: &str, one: &Value, other: &Value) -> Result<Value, String> {
+    fn calculate_pair(&self, operator: &str, one: &Value, other: &Value) -> Result<Value, String> {
         if self.is_skipping {
             return Ok(Value::Number(0.0));
         }
-        let (a, b) = (one.number()?, other.number()?);
+        let (a, b) = (one.as_number()?, other.as_number()?);
         if b == 0.0 && ["/", "//", "%"].contains(&operator) {
             return Err("it divides by zero".into());
         }
@@ -286,36 +286,36 @@ impl Parser<'_> {
         }))
     }
 
-    fn sign(&mut self) -> Result<Value, String> {
+    fn read_sign(&mut self) -> Result<Value, String> {
         let (mut is_signed, mut is_negative) = (false, false);
-        while ["+", "-"].contains(&self.peek()) {
-            is_negative ^= self.next() == "-";
+        while ["+", "-"].contains(&self.next_token()) {
+            is_negative ^= self.take_next() == "-";
             is_signed = true;
         }
-        let value = self.power()?;
+        let value = self.read_power()?;
         match is_signed && !self.is_skipping {
-            true => value.number().map(|number| Value::Number(if is_negative { -number } else { number })),
+            true => value.as_number().map(|number| Value::Number(if is_negative { -number } else { number })),
             false => Ok(value),
         }
     }
 
-    fn power(&mut self) -> Result<Value, String> {
-        let base = self.atom()?;
-        if !self.take("**") {
+    fn read_power(&mut self) -> Result<Value, String> {
+        let base = self.read_atom()?;
+        if !self.take_token("**") {
             return Ok(base);
         }
         self.depth += 1;
-        let exponent = if self.depth > MAX_DEPTH { Err("too many powers".into()) } else { self.sign() };
+        let exponent = if self.depth > MAX_DEPTH { Err("too many powers".into()) } else { self.read_sign() };
         self.depth -= 1;
-        self.calculate("**", &base, &exponent?)
+        self.calculate_pair("**", &base, &exponent?)
     }
 
-    fn atom(&mut self) -> Result<Value, String> {
-        let token = self.next();
+    fn read_atom(&mut self) -> Result<Value, String> {
+        let token = self.take_next();
         let first = token.chars().next().ok_or("it ends too soon")?;
         if token == "(" {
-            let value = self.choice()?;
-            self.expect(")")?;
+            let value = self.read_choice()?;
+            self.expect_token(")")?;
             return Ok(value);
         }
         if first == '\'' || first == '"' {
@@ -328,18 +328,18 @@ impl Parser<'_> {
             return Err(format!("'{token}' is not known here"));
         }
         let name = token.strip_prefix("math.").unwrap_or(&token);
-        if self.take("(") {
+        if self.take_token("(") {
             let mut arguments = Vec::new();
-            while !self.take(")") {
-                arguments.push(self.choice()?);
-                if !self.take(",") && self.peek() != ")" {
+            while !self.take_token(")") {
+                arguments.push(self.read_choice()?);
+                if !self.take_token(",") && self.next_token() != ")" {
                     return Err("expected ',' or ')'".into());
                 }
             }
-            return if self.is_skipping { Ok(Value::Number(0.0)) } else { call(name, &arguments) };
+            return if self.is_skipping { Ok(Value::Number(0.0)) } else { call_function(name, &arguments) };
         }
         match name {
-            _ if self.peek() == "[" => Err(format!("'{token}[...]' is a list or dictionary")),
+            _ if self.next_token() == "[" => Err(format!("'{token}[...]' is a list or dictionary")),
             "True" | "true" => Ok(Value::Truth(true)),
             "False" | "false" => Ok(Value::Truth(false)),
             "None" => Ok(Value::Text(String::new())),
@@ -349,9 +349,9 @@ impl Parser<'_> {
     }
 }
 
-fn call(name: &str, arguments: &[Value]) -> Result<Value, String> {
-    let number = |index: usize| arguments.get(index).ok_or(format!("{name}() lacks an argument"))?.number();
-    let all = || arguments.iter().map(Value::number).collect::<Result<Vec<f64>, String>>();
+fn call_function(name: &str, arguments: &[Value]) -> Result<Value, String> {
+    let number = |index: usize| arguments.get(index).ok_or(format!("{name}() lacks an argument"))?.as_number();
+    let all = || arguments.iter().map(Value::as_number).collect::<Result<Vec<f64>, String>>();
     Ok(Value::Number(match name {
         "radians" => number(0)?.to_radians(),
         "degrees" => number(0)?.to_degrees(),
@@ -372,7 +372,7 @@ fn call(name: &str, arguments: &[Value]) -> Result<Value, String> {
         "max" => all()?.into_iter().fold(f64::NEG_INFINITY, f64::max),
         "float" | "int" => {
             let Some(given) = arguments.first() else { return Err(format!("{name}() lacks an argument")) };
-            let given = Value::of_text(&given.to_string()).number()?;
+            let given = Value::of_text(&given.to_string()).as_number()?;
             if name == "int" { given.trunc() } else { given }
         }
         "len" => arguments.first().map_or(0, |text| text.to_string().chars().count()) as f64,
@@ -392,7 +392,7 @@ mod tests {
             "side" => Ok(Value::Text("left".into())),
             _ => Err(format!("there is no '{name}'")),
         };
-        evaluate(text, &mut lookup).map(|value| value.to_string())
+        evaluate_expression(text, &mut lookup).map(|value| value.to_string())
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! xacro, the macros of ROS: properties, arguments, macros, conditions and included files become the elements that they
-//! stand for. Expressions have numbers, texts and truth values; files that need Python's lists, dictionaries, methods or
+//! xacro, the macros of ROS: properties, arguments, macros, conditions and included files become the elements that
+//! they mean. Expressions have numbers, texts and truth values; files that need Python's lists, dictionaries, methods or
 //! YAML are refused, with their place.
 //!
 //! | module | reads |
@@ -12,7 +12,7 @@ mod scope;
 
 use std::rc::Rc;
 
-use self::scope::{Macro, Parameter, Scope};
+use self::scope::{EXPAND_HELP, Macro, Parameter, Scope};
 use super::super::{attributes::attribute, search};
 use crate::{
     source::SourceFile,
@@ -21,15 +21,13 @@ use crate::{
 };
 
 /// Begins the names of xacro's elements.
-pub(super) const PREFIX: &str = "xacro:";
-/// Remedy for what is not read here.
-const EXPAND_HELP: &str = "expand the file first: 'ros2 run xacro xacro FILE > robot.urdf'; without ROS, 'pip install xacro' has the command xacro";
+pub(super) const ELEMENT_PREFIX: &str = "xacro:";
 /// Deepest nesting of macros and files, and most calls and files of a robot.
 const MAX_DEPTH: usize = 64;
 const MAX_CALLS: usize = 20_000;
 
 /// Replaces all macros of a file. `None` if there are problems.
-pub(super) fn expand(reading: &Reading, root: Node) -> Option<Node> {
+pub(super) fn expand_macros(reading: &Reading, root: Node) -> Option<Node> {
     let scope = Scope::new(reading);
     let mut xacro = Xacro { reading, scope, files: vec![reading.path.to_owned()], depth: 0, calls: 0 };
     let mut whole = Node { children: xacro.expand_all(&root.children), ..root };
@@ -56,7 +54,7 @@ impl Xacro<'_, '_> {
         if !self.reading.is_sound() {
             return Vec::new();
         }
-        let Some(name) = node.name.strip_prefix(PREFIX) else {
+        let Some(name) = node.name.strip_prefix(ELEMENT_PREFIX) else {
             if let Err(what) = self.reading.session.add_elements(1) {
                 self.reading.problem(node.offset, what);
                 return Vec::new();
@@ -73,16 +71,16 @@ impl Xacro<'_, '_> {
             "property" => self.define_property(node),
             "arg" => self.define_argument(node),
             "macro" => self.define_macro(node),
-            "include" => return self.nested(node, |xacro| xacro.include(node)),
+            "include" => return self.expand_nested(node, |xacro| xacro.include_file(node)),
             "if" | "unless" => {
-                if self.condition(node) == Some(name == "if") {
-                    return self.nested(node, |xacro| xacro.expand_all(&node.children));
+                if self.read_condition(node) == Some(name == "if") {
+                    return self.expand_nested(node, |xacro| xacro.expand_all(&node.children));
                 }
             }
             "insert_block" => {
                 let name = attribute(node, "name").unwrap_or_default();
-                match self.scope.block(name) {
-                    Some(block) => return self.nested(node, |xacro| xacro.expand_all(&block)),
+                match self.scope.find_block(name) {
+                    Some(block) => return self.expand_nested(node, |xacro| xacro.expand_all(&block)),
                     None => self.reading.problem(node.offset, format!("there is no block '{}'", shorten(name))),
                 }
             }
@@ -90,13 +88,13 @@ impl Xacro<'_, '_> {
                 let message = format!("<{}> is not read here", node.name);
                 self.reading.problem_with_help(node.offset, message, EXPAND_HELP);
             }
-            name => return self.nested(node, |xacro| xacro.call(name, node)),
+            name => return self.expand_nested(node, |xacro| xacro.call_macro(name, node)),
         }
         Vec::new()
     }
 
     /// Expands something that may lead to itself.
-    fn nested(&mut self, node: &Node, expand: impl FnOnce(&mut Self) -> Vec<Node>) -> Vec<Node> {
+    fn expand_nested(&mut self, node: &Node, expand: impl FnOnce(&mut Self) -> Vec<Node>) -> Vec<Node> {
         (self.depth, self.calls) = (self.depth + 1, self.calls + 1);
         if self.depth > MAX_DEPTH || self.calls > MAX_CALLS {
             let message =
@@ -116,7 +114,7 @@ impl Xacro<'_, '_> {
         }
     }
 
-    fn name<'n>(&self, node: &'n Node) -> Option<&'n str> {
+    fn name_attribute<'n>(&self, node: &'n Node) -> Option<&'n str> {
         let name = attribute(node, "name").map(str::trim).filter(|name| !name.is_empty());
         if name.is_none() {
             self.reading.problem(node.offset, format!("<{}> lacks a name", node.name));
@@ -125,31 +123,31 @@ impl Xacro<'_, '_> {
     }
 
     fn define_property(&mut self, node: &Node) {
-        let Some(name) = self.name(node) else { return };
+        let Some(name) = self.name_attribute(node) else { return };
         let is_global = attribute(node, "scope").is_some_and(|scope| scope != "local");
         match (attribute(node, "value"), attribute(node, "default")) {
-            (Some(value), _) => self.scope.set(name, value, node.offset, is_global),
-            (None, Some(_)) if self.scope.has(name) => {}
-            (None, Some(default)) => self.scope.set(name, default, node.offset, is_global),
+            (Some(value), _) => self.scope.set_property(name, value, node.offset, is_global),
+            (None, Some(_)) if self.scope.has_property(name) => {}
+            (None, Some(default)) => self.scope.set_property(name, default, node.offset, is_global),
             (None, None) => self.scope.set_block(name, node.children.clone()),
         }
     }
 
     fn define_argument(&mut self, node: &Node) {
-        let (Some(name), Some(default)) = (self.name(node), attribute(node, "default")) else { return };
+        let (Some(name), Some(default)) = (self.name_attribute(node), attribute(node, "default")) else { return };
         let default = self.scope.text_of(default, node.offset);
         self.scope.set_argument(name, default);
     }
 
     fn define_macro(&mut self, node: &Node) {
-        let Some(name) = self.name(node) else { return };
+        let Some(name) = self.name_attribute(node) else { return };
         let parameters = attribute(node, "params").unwrap_or_default();
-        let parameters = scope::parameters(parameters);
+        let parameters = scope::read_parameters(parameters);
         let body: Rc<[Node]> = node.children.clone().into();
-        self.scope.set_macro(name.strip_prefix(PREFIX).unwrap_or(name), Macro { parameters, body });
+        self.scope.set_macro(name.strip_prefix(ELEMENT_PREFIX).unwrap_or(name), Macro { parameters, body });
     }
 
-    fn condition(&self, node: &Node) -> Option<bool> {
+    fn read_condition(&self, node: &Node) -> Option<bool> {
         let Some(value) = attribute(node, "value") else {
             self.reading.problem(node.offset, format!("<{}> lacks the attribute 'value'", node.name));
             return None;
@@ -164,7 +162,7 @@ impl Xacro<'_, '_> {
     }
 
     /// The content of a macro, with the attributes and elements of its call in place of its parameters.
-    fn call(&mut self, name: &str, node: &Node) -> Vec<Node> {
+    fn call_macro(&mut self, name: &str, node: &Node) -> Vec<Node> {
         let Some(Macro { parameters, body }) = self.scope.find_macro(name) else {
             let message = format!("there is no macro '{}'", shorten(name));
             let help = self.scope.nearest_macro(name).map(|near| format!("did you mean '{near}'?"));
@@ -204,18 +202,18 @@ impl Xacro<'_, '_> {
             let Some(value) = value else { return Vec::new() };
             values.push((parameter.clone(), value));
         }
-        self.scope.enter(values, blocks);
+        self.scope.enter_macro(values, blocks);
         let expanded = self.expand_all(&body);
-        self.scope.leave();
+        self.scope.leave_macro();
         expanded
     }
 
     /// The content of another file.
-    fn include(&mut self, node: &Node) -> Vec<Node> {
+    fn include_file(&mut self, node: &Node) -> Vec<Node> {
         let file = self.scope.text_of(attribute(node, "filename").unwrap_or_default(), node.offset);
         let from = self.files.last().map_or(self.reading.path, String::as_str).to_owned();
         let places = match file.starts_with("package://") {
-            true => search::candidates(self.reading, Some(&from), &file),
+            true => search::possible_places(self.reading, Some(&from), &file),
             false => vec![std::path::Path::new(&from).parent().unwrap_or(std::path::Path::new("")).join(&file)],
         };
         let mut places = places.into_iter().map(|place| place.to_string_lossy().into_owned());

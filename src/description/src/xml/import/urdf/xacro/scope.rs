@@ -6,15 +6,14 @@ use std::{
     rc::Rc,
 };
 
-use super::{
-    EXPAND_HELP,
-    expression::{Value, evaluate},
-};
+use super::expression::{Value, evaluate_expression};
 use crate::{
     text::numbers::shorten,
     xml::{node::Node, reading::Reading},
 };
 
+/// Remedy for what is not read here.
+pub(super) const EXPAND_HELP: &str = "expand the file first: 'ros2 run xacro xacro FILE > robot.urdf'; without ROS, 'pip install xacro' has the command xacro";
 /// Deepest chain of properties that refer to others, and most evaluations of a file.
 const MAX_CHAIN: usize = 50;
 const MAX_EVALUATIONS: usize = 200_000;
@@ -36,7 +35,7 @@ pub(super) struct Parameter {
     pub(super) default: Option<String>,
 }
 
-/// What is given for a parameter.
+/// Kind of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ParameterKind {
     Value,
@@ -57,7 +56,7 @@ impl ParameterKind {
 }
 
 /// The parameters in the attribute `params`: `a b:=default *block **content`.
-pub(super) fn parameters(text: &str) -> Rc<[Parameter]> {
+pub(super) fn read_parameters(text: &str) -> Rc<[Parameter]> {
     let (mut parameters, mut rest) = (Vec::new(), text.trim_start());
     while !rest.is_empty() {
         let end = rest.find(|c: char| c.is_whitespace() || c == '=' || c == ':').unwrap_or(rest.len());
@@ -145,14 +144,14 @@ impl<'r, 'a> Scope<'r, 'a> {
         }
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(super) fn has_property(&self, name: &str) -> bool {
         self.levels.iter().any(|level| level.properties.borrow().contains_key(name))
     }
 
-    pub(super) fn set(&mut self, name: &str, value: &str, offset: usize, is_global: bool) {
+    pub(super) fn set_property(&mut self, name: &str, value: &str, offset: usize, is_global: bool) {
         let level = if is_global { self.levels.first() } else { self.levels.last() };
         // Its own former value may be part of it.
-        let property = match self.has(name) && value.contains('$') {
+        let property = match self.has_property(name) && value.contains('$') {
             true => self.value_of(value, offset).map(Property::Known),
             false => Some(Property::Raw(value.to_owned())),
         };
@@ -183,26 +182,26 @@ impl<'r, 'a> Scope<'r, 'a> {
         self.reading.nearest(name, self.macros.keys().map(String::as_str))
     }
 
-    pub(super) fn block(&self, name: &str) -> Option<Rc<[Node]>> {
+    pub(super) fn find_block(&self, name: &str) -> Option<Rc<[Node]>> {
         let name = name.trim_start_matches('*');
         self.levels.iter().rev().find_map(|level| level.blocks.get(name)).cloned()
     }
 
     /// Begins a macro with its parameters.
-    pub(super) fn enter(&mut self, values: Vec<(String, Value)>, blocks: Vec<(String, Vec<Node>)>) {
+    pub(super) fn enter_macro(&mut self, values: Vec<(String, Value)>, blocks: Vec<(String, Vec<Node>)>) {
         let properties = values.into_iter().map(|(name, value)| (name, Property::Known(value))).collect();
         let blocks = blocks.into_iter().map(|(name, block)| (name, block.into())).collect();
         self.levels.push(Level { properties: RefCell::new(properties), blocks });
     }
 
-    pub(super) fn leave(&mut self) {
+    pub(super) fn leave_macro(&mut self) {
         self.levels.pop();
     }
 
     /// The default of a parameter: `^` is the property of its name around the call, `^|text` that or the text.
     pub(super) fn default_of(&self, name: &str, default: &str, offset: usize) -> Option<Value> {
         match default.strip_prefix('^') {
-            Some(other) if !self.has(name) && other.starts_with('|') => self.value_of(&other[1..], offset),
+            Some(other) if !self.has_property(name) && other.starts_with('|') => self.value_of(&other[1..], offset),
             Some(_) => self.value_of(&format!("${{{name}}}"), offset),
             None => self.value_of(default, offset),
         }
@@ -219,7 +218,7 @@ impl<'r, 'a> Scope<'r, 'a> {
     }
 
     fn value_with(&self, text: &str, offset: usize, is_value: bool) -> Option<Value> {
-        match self.fill(text) {
+        match self.fill_in(text) {
             Ok(Value::Text(text)) if is_value => Some(Value::of_text(&text)),
             Ok(value) => Some(value),
             Err(what) => {
@@ -231,7 +230,7 @@ impl<'r, 'a> Scope<'r, 'a> {
     }
 
     /// Fills in `${...}` and `$(...)`; a text that is one of these alone has its value.
-    fn fill(&self, text: &str) -> Result<Value, String> {
+    fn fill_in(&self, text: &str) -> Result<Value, String> {
         let (mut filled, mut rest) = (String::new(), text);
         while let Some(at) = rest.find('$') {
             filled.push_str(&rest[..at]);
@@ -243,10 +242,10 @@ impl<'r, 'a> Scope<'r, 'a> {
                     rest = &rest[1..];
                 }
                 '{' | '(' => {
-                    let end = closing(rest).ok_or("a bracket is not closed")?;
+                    let end = closing_bracket(rest).ok_or("a bracket is not closed")?;
                     let value = match open {
-                        '{' => self.expression(&rest[1..end])?,
-                        _ => self.substitution(&rest[1..end])?,
+                        '{' => self.evaluate_text(&rest[1..end])?,
+                        _ => self.substitute_word(&rest[1..end])?,
                     };
                     if filled.is_empty() && at == 0 && end + 2 == text.len() {
                         return Ok(value);
@@ -264,16 +263,16 @@ impl<'r, 'a> Scope<'r, 'a> {
         Ok(Value::Text(filled))
     }
 
-    fn expression(&self, text: &str) -> Result<Value, String> {
+    fn evaluate_text(&self, text: &str) -> Result<Value, String> {
         self.evaluations.set(self.evaluations.get() + 1);
         if self.evaluations.get() > MAX_EVALUATIONS {
             return Err(format!("the file has more than {MAX_EVALUATIONS} expressions"));
         }
-        evaluate(text, &mut |name| self.lookup(name))
+        evaluate_expression(text, &mut |name| self.look_up(name))
     }
 
     /// `$(arg NAME)`, `$(find PACKAGE)`, `$(eval EXPRESSION)`; the environment is not read.
-    fn substitution(&self, text: &str) -> Result<Value, String> {
+    fn substitute_word(&self, text: &str) -> Result<Value, String> {
         let (what, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
         let rest = rest.trim();
         match what {
@@ -282,7 +281,7 @@ impl<'r, 'a> Scope<'r, 'a> {
                 None => Err(format!("the argument '{}' has no default", shorten(rest))),
             },
             "find" => Ok(Value::Text(format!("package://{rest}"))),
-            "eval" => self.expression(rest),
+            "eval" => self.evaluate_text(rest),
             "optenv" => {
                 Ok(Value::of_text(rest.split_once(char::is_whitespace).map_or("", |(_, default)| default.trim())))
             }
@@ -290,7 +289,7 @@ impl<'r, 'a> Scope<'r, 'a> {
         }
     }
 
-    fn lookup(&self, name: &str) -> Result<Value, String> {
+    fn look_up(&self, name: &str) -> Result<Value, String> {
         for level in self.levels.iter().rev() {
             let found = level.properties.borrow().get(name).cloned();
             match found {
@@ -300,7 +299,7 @@ impl<'r, 'a> Scope<'r, 'a> {
                     let value = if self.chain.get() > MAX_CHAIN {
                         Err(format!("the property '{}' leads to itself", shorten(name)))
                     } else {
-                        self.fill(&text)
+                        self.fill_in(&text)
                     };
                     self.chain.set(self.chain.get() - 1);
                     let value = match value? {
@@ -318,7 +317,7 @@ impl<'r, 'a> Scope<'r, 'a> {
 }
 
 /// The place of the bracket that closes the one at the start.
-fn closing(text: &str) -> Option<usize> {
+fn closing_bracket(text: &str) -> Option<usize> {
     let open = text.chars().next()?;
     let close = if open == '{' { '}' } else { ')' };
     let (mut depth, mut quote) = (0usize, None);
