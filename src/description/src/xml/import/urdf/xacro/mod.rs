@@ -1,6 +1,6 @@
 //! xacro, the macros of ROS: properties, arguments, macros, conditions and included files become the elements that
-//! they mean. Expressions have numbers, texts and truth values; files that need Python's lists, dictionaries, methods or
-//! YAML are refused, with their place.
+//! they mean. Expressions have numbers, texts and truth values; files that need Python's lists, dictionaries, methods
+//! or YAML are refused, with their place.
 //!
 //! | module | reads |
 //! |---|---|
