@@ -388,7 +388,8 @@ impl Session {
     fn publish_truth(&self) {
         let stamp = Time::from_seconds(self.truth.time);
         (self.outputs.clock)(Clock { clock: stamp.clone() });
-        let odometries: Vec<_> = self.robots.iter().filter_map(Robot::odometry).collect();
+        let odometries: Vec<_> =
+            self.robots.iter().filter_map(|robot| robot.odometry(&self.links, &self.truth)).collect();
         (self.outputs.transforms)(links::transforms(&self.links, &self.truth, &odometries, &stamp));
         for (base, publish) in &self.outputs.ground_truth {
             let centre = self.scene.bodies[*base].centre_of_mass;

@@ -6,7 +6,6 @@ use crate::{
     config::Config,
     frames::{Axes, Pose},
     messages::{Header, Odometry, PoseWithCovariance, TFMessage, Time, TransformStamped, Twist, TwistWithCovariance},
-    odometry::Estimate,
     scene::{BodyState, Device, Scene, Truth, own_name},
 };
 
@@ -130,24 +129,37 @@ fn stamped(stamp: &Time, frame: &str, child: &str, pose: Pose) -> TransformStamp
     TransformStamped { header: Header::new(stamp, frame), child_frame_id: child.to_owned(), transform: pose.into() }
 }
 
+/// The frame `odom` of a robot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OdometryFrame<'a> {
+    /// The base link.
+    pub base: usize,
+    /// The name of the frame.
+    pub frame: &'a str,
+    /// `odom_from_base`, as the odometry estimates it.
+    pub base_in_odom: Pose,
+    /// False if something else publishes the transform from `map` to `odom`.
+    pub has_map: bool,
+}
+
 /// `/tf`: the pose of every movable link relative to its parent. The base of a robot with odometry hangs on its frame
-/// `odom`, and that on `map`, so that `map` has the true pose of the base. `odometries` are the bases of these robots.
-pub fn transforms(links: &[Link], truth: &Truth, odometries: &[(usize, &Estimate)], stamp: &Time) -> TFMessage {
+/// `odom`, and that on `map`, so that `map` has the true pose of the base. `odometries` are the frames of these robots.
+pub fn transforms(links: &[Link], truth: &Truth, odometries: &[OdometryFrame<'_>], stamp: &Time) -> TFMessage {
     let poses: Vec<Pose> = links.iter().zip(&truth.bodies).map(|(link, state)| in_map(link, state)).collect();
     let mut transforms = Vec::new();
     for (index, (link, &pose)) in links.iter().zip(&poses).enumerate().filter(|(_, (link, _))| !link.fixed) {
-        let odometry = odometries.iter().find(|(base, _)| *base == index);
+        let odometry = odometries.iter().find(|odometry| odometry.base == index);
         match (link.parent, odometry) {
             (Some(parent), _) => {
                 let relative = poses[parent].inverse().then(pose);
                 transforms.push(stamped(stamp, &links[parent].frame, &link.frame, relative));
             }
             (None, None) => transforms.push(stamped(stamp, MAP, &link.frame, pose)),
-            (None, Some((_, estimate))) => {
-                let in_odom = estimate.root_pose(index, links, truth);
-                transforms.push(stamped(stamp, &estimate.frame, &link.frame, in_odom));
-                if estimate.has_map {
-                    transforms.push(stamped(stamp, MAP, &estimate.frame, pose.then(in_odom.inverse())));
+            (None, Some(odometry)) => {
+                transforms.push(stamped(stamp, odometry.frame, &link.frame, odometry.base_in_odom));
+                if odometry.has_map {
+                    let odom = pose.then(odometry.base_in_odom.inverse());
+                    transforms.push(stamped(stamp, MAP, odometry.frame, odom));
                 }
             }
         }

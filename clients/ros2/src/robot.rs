@@ -11,7 +11,7 @@ use crate::{
     config::{Config, Source},
     frames::Axes,
     link::Server,
-    links::{Link, MAP, Naming, links_of, root_of},
+    links::{Link, MAP, Naming, OdometryFrame, links_of, root_of},
     messages::{Float64MultiArray, Header, JointState, JointTrajectory, Odometry, RosMessage, Time, Twist},
     odometry::Estimate,
     ros::{Profile, Publish, Ros, snake_case},
@@ -379,9 +379,11 @@ impl Robot {
         }
     }
 
-    /// The base link, and the odometry from which its frame `odom` follows; `None` without an OdometrySensor.
-    pub fn odometry(&self) -> Option<(usize, &Estimate)> {
-        Some((self.base?, self.estimates.first()?))
+    /// The frame `odom` by the first OdometrySensor; `None` without one.
+    pub fn odometry<'a>(&'a self, links: &[Link], truth: &Truth) -> Option<OdometryFrame<'a>> {
+        let (base, estimate) = (self.base?, self.estimates.first()?);
+        let base_in_odom = estimate.root_pose(base, links, truth);
+        Some(OdometryFrame { base, frame: &estimate.frame, base_in_odom, has_map: estimate.has_map })
     }
 
     /// Publishes the joints: the readings of encoders, and the true state of joints without one.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, JointId, Pose, RobotId};
 use simpartner_wire::signal::{CameraOptics, DeviceKind, Port};
 
-use crate::vehicle::Vehicle;
+use crate::{vehicle::Vehicle, watchdog::Watchdog};
 
 /// A sensor or an actuator.
 #[derive(Debug, Clone, PartialEq)]
@@ -219,37 +219,6 @@ pub struct MotorLimits {
     pub no_load_rate: f64,
     /// Share of the motor's power that reaches the joint, above 0 to 1.
     pub efficiency: f64,
-}
-
-/// Watchdog of an actuator that has had a command and then none for a while.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Watchdog {
-    /// Time limit, seconds of simulated time.
-    pub timeout_s: f64,
-    /// Reaction, until the next command.
-    pub action: OnTimeout,
-}
-
-/// Reaction of a watchdog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum OnTimeout {
-    /// Keep the position.
-    Hold,
-    /// Exert no effort.
-    Zero,
-    /// Brake to rest.
-    Brake,
-}
-
-impl OnTimeout {
-    /// The word in XML.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Hold => "hold",
-            Self::Zero => "zero",
-            Self::Brake => "brake",
-        }
-    }
 }
 
 /// Control law of an actuator.

@@ -15,11 +15,12 @@ mod source;
 mod text;
 mod texture;
 mod vehicle;
+mod watchdog;
 pub mod xml;
 
 pub use device::{
     Actuator, Camera, Device, DeviceSpec, Frame, GeographicOrigin, ImageNoise, Law, MotorLimits, Mount, Noise,
-    OnTimeout, PidGains, Propeller, Push, Scanner, Sensor, SensorOptions, Watchdog,
+    PidGains, Propeller, Push, Scanner, Sensor, SensorOptions,
 };
 pub use parameter::{Parameter, ParameterError, ParameterPath, ParameterValue, Parameters};
 pub use sequence::{
@@ -27,6 +28,7 @@ pub use sequence::{
 };
 pub use source::{Content, SourceFile, Warning};
 pub use vehicle::{MotionLimits, Steering, Track, Vehicle, VehicleWheel};
+pub use watchdog::{OnTimeout, Watchdog};
 
 use simpartner_model::{DeviceId, GraspTask, Mechanism, Robot};
 use simpartner_wire::signal::Port;

@@ -7,7 +7,7 @@ use bevy_math::{DVec2, DVec3};
 use simpartner_model::{BodyId, JointId, Pose};
 use simpartner_wire::signal::DeviceKind;
 
-use crate::device::Watchdog;
+use crate::watchdog::Watchdog;
 
 /// A controller that turns commanded velocities of a vehicle into those of its wheels or tracks.
 #[derive(Debug, Clone, PartialEq)]

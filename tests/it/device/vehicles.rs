@@ -171,7 +171,7 @@ fn a_vehicle_keeps_its_limits_and_stops_when_nobody_commands() {
     let at_end = run.simulation.state_hash();
     let told: Vec<_> =
         run.told(EventKind::Watchdog).into_iter().map(|(step, subject, ..)| (step, subject.to_owned())).collect();
-    assert_eq!(told, [(801, "Drive".to_owned())]);
+    assert_eq!(told, [(800, "Vehicle/Drive".to_owned())]);
     near(&run.read("Odometry")[3..], &[0.0; 3], 1e-6);
     let mut again = on_plane("differential_drive.xml");
     again.simulation.restore(&snapshot).unwrap();

@@ -17,11 +17,12 @@ use super::{
 };
 use crate::{
     device::{
-        Actuator, Device, DeviceSpec, Frame, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains, Propeller, Push,
-        Scanner, Sensor, SensorOptions, Watchdog,
+        Actuator, Device, DeviceSpec, Frame, Law, MotorLimits, Mount, Noise, PidGains, Propeller, Push, Scanner,
+        Sensor, SensorOptions,
     },
     limits::{MAX_DEVICES, MAX_RAYS},
     text::tree::child,
+    watchdog::{OnTimeout, Watchdog},
 };
 
 /// Reads all devices of a robot file; their robot is yet to be set, and ids count within the file.

@@ -12,8 +12,9 @@ use super::{
     reading::{Reading, is_given},
 };
 use crate::{
-    device::{DeviceSpec, Mount, Watchdog},
+    device::{DeviceSpec, Mount},
     vehicle::{MotionLimits, Steering, Track, Vehicle, VehicleWheel},
+    watchdog::Watchdog,
 };
 
 /// Largest sine of the angle between an axle and the vehicle's x-z plane, and of that between a steering axis and the

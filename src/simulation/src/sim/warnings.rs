@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bevy_math::DVec3;
 use simpartner_description::{DeviceSpec, Law, Warning, World};
 use simpartner_dynamics::{BuildError, ContactPoint, Probe};
-use simpartner_model::{Body, BodyId, Graph, Tree};
+use simpartner_model::{Body, BodyId, Fluids, Graph, Tree};
 
 /// Largest overlap, or depth in the ground, that the first steps correct without a visible effect, metres.
 const INVISIBLE_DEPTH: f64 = 1e-3;
@@ -236,6 +236,10 @@ impl StartScene<'_> {
             }
             let what = format!("{who} has no shape, so it falls through the ground");
             return Some(self.body_warning(tree.root, what, "give a body a shape, such as <sphere radius=\"0.1\"/>"));
+        }
+        let is_buoyant = |body| world.mechanism.body(body).fluid.as_ref().is_some_and(|fluid| fluid.is_buoyant);
+        if world.mechanism.fluids != Fluids::default() && tree.bodies().any(is_buoyant) {
+            return None;
         }
         let below =
             tree.bodies().filter_map(|body| self.probe.clearance(body, down, SEARCH_DEPTH)).min_by(f64::total_cmp);

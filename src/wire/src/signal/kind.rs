@@ -62,7 +62,7 @@ impl DeviceKind {
 
     /// Indefinite article before its name.
     pub fn article(self) -> &'static str {
-        if self.name().starts_with(['A', 'E', 'I']) { "an" } else { "a" }
+        if self.name().starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" }
     }
 
     /// True for a sensor whose port sends images.

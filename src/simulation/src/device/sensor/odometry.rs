@@ -7,7 +7,7 @@ use simpartner_model::Timestep;
 
 use super::{
     super::vehicle::{Kinematics, Twist, steering_coordinates, wheel_rates},
-    probe::{Probe, ProbeState},
+    probe::{OdometryState, Probe, ProbeState},
 };
 
 /// Largest half of a step's turn for which sin(x) / x is taken from its series, rad: the next term is below rounding.
@@ -19,20 +19,6 @@ pub(super) struct Odometry {
     /// Length of a step, s.
     h: f64,
     state: OdometryState,
-}
-
-/// The estimate, and the coordinates after the last step.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(super) struct OdometryState {
-    /// Estimated place in the frame in which the vehicle began: forward and to the left, m.
-    place: [f64; 2],
-    /// Estimated heading, rad, to the left.
-    heading: f64,
-    /// Estimated velocity in the vehicle's frame: forward and to the left, m/s, and turn rate, rad/s.
-    twist: [f64; 3],
-    /// Coordinates of the wheels and of their steerings, rad.
-    wheels: Vec<f64>,
-    steerings: Vec<f64>,
 }
 
 impl Odometry {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use simpartner_dynamics::Engine;
 
-use super::{odometry::OdometryState, scan::Scan};
+use super::scan::Scan;
 
 /// The measuring part of a sensor.
 pub(super) trait Probe: Send {
@@ -51,6 +51,20 @@ pub(super) enum ProbeState {
     Range(f64),
     /// State of an odometry.
     Odometry(OdometryState),
+}
+
+/// State of an odometry: the estimate, and the coordinates after the last step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct OdometryState {
+    /// Estimated place in the frame in which the vehicle began: forward and to the left, m.
+    pub(super) place: [f64; 2],
+    /// Estimated heading, rad, to the left.
+    pub(super) heading: f64,
+    /// Estimated velocity in the vehicle's frame: forward and to the left, m/s, and turn rate, rad/s.
+    pub(super) twist: [f64; 3],
+    /// Coordinates of the wheels and of their steerings, rad.
+    pub(super) wheels: Vec<f64>,
+    pub(super) steerings: Vec<f64>,
 }
 
 /// A closure is a probe without state.
