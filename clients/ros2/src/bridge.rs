@@ -388,12 +388,11 @@ impl Session {
     fn publish_truth(&self) {
         let stamp = Time::from_seconds(self.truth.time);
         (self.outputs.clock)(Clock { clock: stamp.clone() });
-        let odometries: Vec<_> =
-            self.robots.iter().filter_map(|robot| robot.odometry(&self.links, &self.truth)).collect();
-        (self.outputs.transforms)(links::transforms(&self.links, &self.truth, &odometries, &stamp));
+        let frames: Vec<_> = self.robots.iter().filter_map(|one| one.odometry(&self.links, &self.truth)).collect();
+        (self.outputs.transforms)(links::transforms(&self.links, &self.truth, &frames, &stamp));
         for (base, publish) in &self.outputs.ground_truth {
-            let centre = self.scene.bodies[*base].centre_of_mass;
-            publish(links::ground_truth(&self.links[*base], &self.truth.bodies[*base], centre, &stamp));
+            let (body, state) = (&self.scene.bodies[*base], &self.truth.bodies[*base]);
+            publish(links::ground_truth(&self.links[*base], state, body.centre_of_mass, &stamp));
         }
     }
 }
@@ -491,12 +490,11 @@ impl WarningLimiter {
                 on_event(BridgeEvent::Warning(format!("{} more were refused", std::mem::take(&mut self.suppressed))));
             }
         }
-        match self.reported < MAX_WARNINGS_PER_SECOND {
-            true => {
-                self.reported += 1;
-                on_event(BridgeEvent::Warning(text.to_owned()));
-            }
-            false => self.suppressed += 1,
+        if self.reported >= MAX_WARNINGS_PER_SECOND {
+            self.suppressed += 1;
+            return;
         }
+        self.reported += 1;
+        on_event(BridgeEvent::Warning(text.to_owned()));
     }
 }

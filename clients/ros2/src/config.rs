@@ -65,8 +65,8 @@ pub struct Robot {
     pub up: Option<Up>,
     /// Wheels that follow a `geometry_msgs/Twist`.
     pub cmd_vel: Option<CmdVel>,
-    /// False if another node, such as slam_toolbox or AMCL, publishes the transform from `map` to `odom`; by default the
-    /// bridge publishes the true one.
+    /// False if another node, such as slam_toolbox or AMCL, publishes the transform from `map` to `odom`; by default
+    /// the bridge publishes the true one.
     pub map_to_odom: Option<bool>,
     /// Settings of a device.
     pub devices: BTreeMap<Spanned<String>, Device>,

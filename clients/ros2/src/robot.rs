@@ -181,6 +181,7 @@ impl RobotBuilder<'_> {
         let scene = Rc::clone(self.scene);
         let settings = self.config.robots.iter().find(|(name, _)| name.get_ref() == robot).map(|(_, robot)| robot);
         let profile = if self.config.reliable_sensors { Profile::Stream } else { Profile::BestEffort };
+        let has_map = settings.and_then(|robot| robot.map_to_odom).unwrap_or(true);
         for (index, device) in scene.devices.iter().enumerate().filter(|(_, device)| device.robot == robot) {
             if device.actuator || device.fields.is_empty() {
                 continue;
@@ -212,13 +213,10 @@ impl RobotBuilder<'_> {
                 let camera = Camera { device, frame: optical, topic: topic.clone(), every, is_reliable };
                 topics.extend(cameras::open(&camera, self.ros, self.server, self.missed, self.tasks).await?);
             }
-            let mut odometry = None;
-            if is_odometry {
-                let has_map = settings.and_then(|robot| robot.map_to_odom).unwrap_or(true);
-                let odom = format!("{}odom", naming.frame_prefix);
-                estimates.extend(Estimate::new(device, self.links, odom, has_map));
-                odometry = Some(Box::new(self.ros.publisher(&topic, profile)?) as Publish<Odometry>);
-            }
+            let odometry = match is_odometry {
+                true => Some(self.open_odometry(device, naming, has_map, &topic, estimates)?),
+                false => None,
+            };
             topics.extend((publish.is_some() || is_odometry).then_some(topic));
             if device.body.is_some() && !is_odometry {
                 frames.push(SensorFrame { device: index, frame, axes });
@@ -230,6 +228,21 @@ impl RobotBuilder<'_> {
             list.push(Sensor { name: device.name.clone(), fields, publish, schedule, interval, joint, odometry });
         }
         Ok((list, frames))
+    }
+
+    /// Opens the topic of an odometry, and adds what it estimates.
+    fn open_odometry(
+        &mut self,
+        device: &Device,
+        naming: &Naming,
+        has_map: bool,
+        topic: &str,
+        estimates: &mut Vec<Estimate>,
+    ) -> Result<Publish<Odometry>> {
+        let frame = format!("{}odom", naming.frame_prefix);
+        estimates.extend(Estimate::new(device, self.links, frame, has_map));
+        let profile = if self.config.reliable_sensors { Profile::Stream } else { Profile::BestEffort };
+        Ok(Box::new(self.ros.publisher(topic, profile)?))
     }
 
     /// The frame that a sensor's messages are in.

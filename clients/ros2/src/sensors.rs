@@ -165,15 +165,9 @@ pub fn publisher(
         Some(kind @ (Kind::Accelerometer | Kind::Gyroscope | Kind::Imu)) => {
             Some(open(ros, topic, profile, move |v, stamp| imu(kind, v, axes, Header::new(stamp, &frame)))?)
         }
-        Some(Kind::NavSatFix) => Some(open(ros, topic, profile, move |v, stamp| NavSatFix {
-            header: Header::new(stamp, &frame),
-            // A fix, by GPS.
-            status: NavSatStatus { status: 0, service: 1 },
-            latitude: v[0],
-            longitude: v[1],
-            altitude: v[2],
-            ..NavSatFix::default()
-        })?),
+        Some(Kind::NavSatFix) => {
+            Some(open(ros, topic, profile, move |v, stamp| nav_sat_fix(v, Header::new(stamp, &frame)))?)
+        }
         Some(Kind::North) => Some(open(ros, topic, profile, move |v, stamp| {
             let vector = axes.vector(vector(&v[1..])).into();
             Vector3Stamped { header: Header::new(stamp, &frame), vector }
@@ -207,6 +201,13 @@ pub fn publisher(
 
 fn numbers(values: &[f64]) -> Float64MultiArray {
     Float64MultiArray { data: values.to_vec(), ..Float64MultiArray::default() }
+}
+
+/// A fix by GPS.
+fn nav_sat_fix(values: &[f64], header: Header) -> NavSatFix {
+    let status = NavSatStatus { status: 0, service: 1 };
+    let [latitude, longitude, altitude] = [values[0], values[1], values[2]];
+    NavSatFix { header, status, latitude, longitude, altitude, ..NavSatFix::default() }
 }
 
 fn open<M: RosMessage>(

@@ -195,7 +195,8 @@ fn car(plugin: &str) -> World {
     xml::read_world_or_robot(&path, false, &Parameters::default()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// Wheels are at their places ahead and to the left, whichever way their joints turn, and keep the limits of the plugin.
+/// Wheels are at their places ahead and to the left, whichever way their joints turn, and keep the limits of the
+/// plugin.
 #[test]
 fn an_ackermann_plugin_is_a_vehicle() {
     let world = car(

@@ -11,7 +11,7 @@ const SEA_LEVEL_PRESSURE: f64 = 101_325.0;
 /// Exponent of pressure over temperature in it: g M / (R L).
 const PRESSURE_EXPONENT: f64 = 5.255_88;
 /// Height up to which the temperature falls, m: the tropopause.
-const TROPOPAUSE: f64 = 11_000.0;
+const TROPOPAUSE_HEIGHT: f64 = 11_000.0;
 
 /// Air and water around the bodies of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -99,8 +99,8 @@ pub struct Wing {
     pub stall: f64,
 }
 
-/// Damping by a fluid, body axes: force -(linear + quadratic |u|) u on each axis of the velocity u, and likewise for the
-/// angular velocity (Fossen 2011, diagonal terms). The share of the body's volume below the water multiplies it.
+/// Damping by a fluid, body axes: force -(linear + quadratic |u|) u on each axis of the velocity u, and likewise for
+/// the angular velocity (Fossen 2011, diagonal terms). The share of the body's volume below the water multiplies it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FluidDamping {
     /// N s/m, and N m s/rad.
@@ -159,7 +159,7 @@ impl Wing {
 
 /// Temperature of the standard atmosphere at an altitude, K.
 fn standard_temperature(altitude: f64) -> f64 {
-    SEA_LEVEL_TEMPERATURE - LAPSE_RATE * altitude.min(TROPOPAUSE)
+    SEA_LEVEL_TEMPERATURE - LAPSE_RATE * altitude.min(TROPOPAUSE_HEIGHT)
 }
 
 impl Air {

@@ -75,7 +75,8 @@ fn a_differential_drive_closes_a_square_of_four_metres() {
     assert!((turned - TAU).abs() < 0.002 && heading_error(turned, heading) < 1e-3, "{turned} {heading}");
 }
 
-/// The middle of the rear axle of a car moves on a circle whose radius is speed over turn rate, also at the tightest turn.
+/// The middle of the rear axle of a car moves on a circle whose radius is speed over turn rate, also at the tightest
+/// turn.
 #[test]
 fn a_car_turns_on_the_circle_of_its_command() {
     for (speed, omega, radius) in [(4.0, 0.4, 10.0), (3.0, -0.2, 15.0), (-2.0, 0.25, 8.0)] {

@@ -175,7 +175,8 @@ impl Place<'_, '_> {
             return None;
         }
         let level = level.normalize();
-        // The rim of a wheel that turns about its axle moves with axle x (-radius up) at the ground, the vehicle against it.
+        // The rim of a wheel that turns about its axle moves with axle x (-radius up) at the ground, the vehicle
+        // against it.
         let rolling = DVec2::new(level.y, -level.x) + DVec2::ZERO;
         let steering = match is_given(node, "steering") {
             true => Some(self.read_steering(node, kind, parts)?),

@@ -1,9 +1,9 @@
 //! The volume of a body's collision shape below a level plane, and its middle: what buoyancy needs.
 //!
-//! Shapes with flat faces are exact, at any depth and attitude: the submerged part of each triangle of the surface spans
-//! a tetrahedron with a point of the plane, so the cut surface, which lies in the plane, adds nothing. Spheres and
-//! ellipsoids are exact by the volume of a spherical cap. Cylinders, cones and capsules are prisms of [`PRISM_SIDES`] sides
-//! with the volume of the round shape.
+//! Shapes with flat faces are exact, at any depth and attitude: the submerged part of each triangle of the surface
+//! spans a tetrahedron with a point of the plane, so the cut surface, which lies in the plane, adds nothing. Spheres
+//! and ellipsoids are exact by the volume of a spherical cap. Cylinders, cones and capsules are prisms of
+//! [`PRISM_SIDES`] sides with the volume of the round shape.
 
 use std::f64::consts::{PI, TAU};
 

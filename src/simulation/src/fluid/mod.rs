@@ -1,8 +1,8 @@
 //! Forces of air and water on bodies: drag, wings, damping and buoyancy.
 //!
 //! The forces of a step are those at its beginning, with each body moved on by half a step. So a floating body, which
-//! buoyancy holds like a spring, neither gains nor loses energy by the steps. Forces that brake are limited to what stops
-//! the body within the step.
+//! buoyancy holds like a spring, neither gains nor loses energy by the steps. Forces that brake are limited to what
+//! stops the body within the step.
 
 mod displacement;
 mod gusts;

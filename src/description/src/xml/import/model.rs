@@ -326,6 +326,24 @@ pub(super) struct VehicleWheel {
     pub(super) radius: Option<f64>,
 }
 
+impl Vehicle {
+    /// The same with other places of links and joints. `None` if one of them has no place any more.
+    pub(super) fn renumbered(
+        &self,
+        link: impl Fn(usize) -> Option<usize>,
+        joint: impl Fn(usize) -> Option<usize>,
+    ) -> Option<Self> {
+        let mut vehicle = Self { chassis: link(self.chassis)?, ..self.clone() };
+        for wheel in &mut vehicle.wheels {
+            wheel.joint = joint(wheel.joint)?;
+            if let Some(steering) = &mut wheel.steering {
+                *steering = joint(*steering)?;
+            }
+        }
+        Some(vehicle)
+    }
+}
+
 /// The rollers of a mecanum wheel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rollers {

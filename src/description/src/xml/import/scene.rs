@@ -8,10 +8,7 @@ use super::{
     super::{node::Node, reading::Reading, schema::GRAVITY},
     element::{digits, node, value},
     lights::Lights,
-    model::{
-        Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, SCOPE_SEPARATOR, Surface, Vehicle, VehicleWheel,
-        WorldFluids,
-    },
+    model::{Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, SCOPE_SEPARATOR, Surface, Vehicle, WorldFluids},
     robot::{self, y_up},
     text::{UniqueNames, clean},
 };
@@ -337,16 +334,7 @@ impl Model {
             Some(Device { mount, ..device.clone() })
         };
         let vehicle = |vehicle: &Vehicle| {
-            let wheel = |wheel: &VehicleWheel| {
-                let place = |old: usize| joint_place.get(&old).copied();
-                let steering = match wheel.steering {
-                    Some(steering) => Some(place(steering)?),
-                    None => None,
-                };
-                Some(VehicleWheel { joint: place(wheel.joint)?, steering, ..*wheel })
-            };
-            let wheels: Option<Vec<VehicleWheel>> = vehicle.wheels.iter().map(wheel).collect();
-            Some(Vehicle { chassis: *fresh.get(&vehicle.chassis)?, wheels: wheels?, ..vehicle.clone() })
+            vehicle.renumbered(|link| fresh.get(&link).copied(), |joint| joint_place.get(&joint).copied())
         };
         let apart = |apart: &Apart| {
             let [one, other] = apart.links.map(|link| fresh.get(&link).copied());

@@ -96,8 +96,8 @@ impl Driver {
         }
     }
 
-    /// The wrench that a force actuator or a propeller applies to its body, N and N m, and the frame of its axes; `None`
-    /// for other laws.
+    /// The wrench that a force actuator or a propeller applies to its body, N and N m, and the frame of its axes;
+    /// `None` for other laws.
     pub(super) fn commanded_wrench(&self) -> Option<(Wrench, Frame)> {
         match self.law {
             Law::Force(Push { frame, .. }) => {

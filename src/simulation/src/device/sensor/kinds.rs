@@ -48,22 +48,14 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
     match sensor.kind {
         DeviceKind::PositionSensor => vector_probe(move |engine| mount.point(engine)),
         DeviceKind::PoseSensor => closure_probe(move |engine, reading| reading.extend(mount.pose(engine).to_array())),
-        DeviceKind::VelocitySensor => closure_probe(move |engine, reading| {
-            let spin = engine.body(mount.body).angular_velocity;
-            reading.extend(mount.vector_in_frame(engine, frame, mount.velocity(engine)).to_array());
-            reading.extend(mount.vector_in_frame(engine, frame, spin).to_array());
-        }),
+        DeviceKind::VelocitySensor => velocity_probe(mount, frame),
         DeviceKind::Accelerometer => Box::new(accelerometer()),
         DeviceKind::Gyroscope => vector_probe(move |engine| mount.angular_velocity(engine)),
         DeviceKind::ImuSensor => Box::new(InertialUnit(accelerometer())),
         DeviceKind::GnssSensor => {
             closure_probe(move |engine, reading| reading.extend(plane.position(mount.point(engine))))
         }
-        DeviceKind::CompassSensor => closure_probe(move |engine, reading| {
-            let rotation = mount.pose(engine).rotation;
-            reading.push(plane.heading(rotation * DVec3::Z));
-            reading.extend((rotation.inverse() * plane.north()).to_array());
-        }),
+        DeviceKind::CompassSensor => compass_probe(mount, plane),
         DeviceKind::DistanceSensor | DeviceKind::ScannerSensor => {
             Box::new(RaySensor::new(mount, sensor.rays().unwrap_or_default()))
         }
@@ -71,32 +63,11 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
             let axes = (frame != Frame::World).then_some((mount.body, mount.pose_on_body));
             Box::new(LoadCell::new(Source::Contacts(mount.body), axes))
         }
-        DeviceKind::SoilSensor => closure_probe(move |engine, reading| {
-            let soil = engine.soil_reading(mount.body).unwrap_or_default();
-            reading.extend([soil.sinkage, soil.slip, soil.slip_angle]);
-            reading.extend([soil.normal_force, soil.drawbar_pull, soil.lateral_force, soil.resistance, soil.torque]);
-        }),
+        DeviceKind::SoilSensor => soil_probe(mount.body),
         DeviceKind::BumperSensor => bumper_probe(mount.body, sensor.options.threshold),
-        DeviceKind::AltimeterSensor => {
-            let start = world.mechanism.body(mount.body).pose.point(mount.pose_on_body.translation).y;
-            closure_probe(move |engine, reading| {
-                reading.extend([mount.point(engine).y - start, mount.velocity(engine).y]);
-            })
-        }
-        DeviceKind::BarometerSensor => {
-            let (fluids, gravity) = (world.mechanism.fluids, world.mechanism.gravity.length());
-            closure_probe(move |engine, reading| reading.push(fluids.pressure_at(mount.point(engine).y, gravity)))
-        }
-        DeviceKind::AirSpeedSensor => {
-            let fluids = world.mechanism.fluids;
-            closure_probe(move |engine, reading| {
-                let fluid = fluids.at(mount.point(engine), DVec3::ZERO);
-                let flow = mount.vector_in_frame(engine, Frame::Sensor, fluid.velocity - mount.velocity(engine));
-                let against = (-flow.z).max(0.0);
-                reading.extend(flow.to_array());
-                reading.push(0.5 * fluid.density * against * against);
-            })
-        }
+        DeviceKind::AltimeterSensor => altimeter_probe(mount, world),
+        DeviceKind::BarometerSensor => barometer_probe(mount, world),
+        DeviceKind::AirSpeedSensor => air_speed_probe(mount, world),
         DeviceKind::OdometrySensor => match &sensor.vehicle {
             Some(vehicle) => Box::new(Odometry::of_vehicle(vehicle, timestep)),
             None => closure_probe(|_, _| {}),
@@ -142,5 +113,55 @@ fn bumper_probe(body: BodyId, threshold: f64) -> Box<dyn Probe> {
         let touching = engine.contacts().iter().filter(|contact| contact.bodies.contains(&Some(body)));
         let force: f64 = touching.map(|contact| contact.wrench.force.dot(contact.normal).abs()).sum();
         reading.extend([f64::from(force >= threshold), force]);
+    })
+}
+
+fn velocity_probe(mount: MountPoint, frame: Frame) -> Box<dyn Probe> {
+    closure_probe(move |engine, reading| {
+        let spin = engine.body(mount.body).angular_velocity;
+        reading.extend(mount.vector_in_frame(engine, frame, mount.velocity(engine)).to_array());
+        reading.extend(mount.vector_in_frame(engine, frame, spin).to_array());
+    })
+}
+
+fn compass_probe(mount: MountPoint, plane: TangentPlane) -> Box<dyn Probe> {
+    closure_probe(move |engine, reading| {
+        let rotation = mount.pose(engine).rotation;
+        reading.push(plane.heading(rotation * DVec3::Z));
+        reading.extend((rotation.inverse() * plane.north()).to_array());
+    })
+}
+
+fn soil_probe(body: BodyId) -> Box<dyn Probe> {
+    closure_probe(move |engine, reading| {
+        let soil = engine.soil_reading(body).unwrap_or_default();
+        reading.extend([soil.sinkage, soil.slip, soil.slip_angle]);
+        reading.extend([soil.normal_force, soil.drawbar_pull, soil.lateral_force, soil.resistance, soil.torque]);
+    })
+}
+
+/// An altimeter: height above the start, m, and vertical velocity, m/s.
+fn altimeter_probe(mount: MountPoint, world: &World) -> Box<dyn Probe> {
+    let start = world.mechanism.body(mount.body).pose.point(mount.pose_on_body.translation).y;
+    closure_probe(move |engine, reading| {
+        reading.extend([mount.point(engine).y - start, mount.velocity(engine).y]);
+    })
+}
+
+/// A barometer: pressure, Pa.
+fn barometer_probe(mount: MountPoint, world: &World) -> Box<dyn Probe> {
+    let (fluids, gravity) = (world.mechanism.fluids, world.mechanism.gravity.length());
+    closure_probe(move |engine, reading| reading.push(fluids.pressure_at(mount.point(engine).y, gravity)))
+}
+
+/// A sensor of air speed: velocity of the flow past it, m/s, and the dynamic pressure of its part against z, Pa.
+fn air_speed_probe(mount: MountPoint, world: &World) -> Box<dyn Probe> {
+    let fluids = world.mechanism.fluids;
+    closure_probe(move |engine, reading| {
+        let fluid = fluids.at(mount.point(engine), DVec3::ZERO);
+        let flow = mount.vector_in_frame(engine, Frame::Sensor, fluid.velocity - mount.velocity(engine));
+        let against = (-flow.z).max(0.0);
+        reading.extend(flow.to_array());
+        reading.push(0.5 * fluid.density * against * against);
     })
 }

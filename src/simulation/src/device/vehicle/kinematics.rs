@@ -1,9 +1,9 @@
 //! Kinematics of vehicles with wheels or tracks that roll without slip.
 //!
-//! Everything is in the vehicle's frame, in the plane: forward, and to the left. A wheel at c moves with
-//! u = v + omega x c. It holds the ground along its grip g: u . g = r q' (d . g), with its radius r, its rate q' and the
-//! direction d in which it rolls. For an ordinary wheel g is d; for a mecanum or omni wheel, g is the axis of the roller
-//! that touches the ground (Muir and Neuman 1987, Kinematic Modeling of Wheeled Mobile Robots).
+//! Everything is in the vehicle's frame, in the plane: forward, and to the left. A wheel at c moves with u = v + omega
+//! x c. It holds the ground along its grip g: u . g = r q' (d . g), with its radius r, its rate q' and the direction d
+//! in which it rolls. For an ordinary wheel g is d; for a mecanum or omni wheel, g is the axis of the roller that
+//! touches the ground (Muir and Neuman 1987, Kinematic Modeling of Wheeled Mobile Robots).
 
 use bevy_math::DVec2;
 use nalgebra::{Matrix3, Vector3};
@@ -12,8 +12,8 @@ use simpartner_wire::signal::DeviceKind;
 
 /// Largest curvature of a path, 1/m, for a vehicle whose steerings have no stops.
 const MAX_CURVATURE: f64 = 100.0;
-/// Most iterations for the angle of a wheel that is not above its steering axis. Each one reduces the error by the ratio
-/// of that distance to the radius of the turn.
+/// Most iterations for the angle of a wheel that is not above its steering axis. Each one reduces the error by the
+/// ratio of that distance to the radius of the turn.
 const MAX_STEERING_ITERATIONS: usize = 20;
 /// Accuracy of that angle, rad.
 const STEERING_TOLERANCE: f64 = 1e-14;
@@ -66,7 +66,8 @@ pub(in crate::device) struct Kinematics {
     /// Forward coordinate of the line on which the vehicle does not move sideways; `None` if it can move in all
     /// directions.
     pivot_line: Option<f64>,
-    /// Curvatures of the tightest turns to the right and to the left, 1/m; infinite for a vehicle that turns on the spot.
+    /// Curvatures of the tightest turns to the right and to the left, 1/m; infinite for a vehicle that turns on the
+    /// spot.
     curvatures: [f64; 2],
 }
 

@@ -18,8 +18,8 @@ impl SpeedProfile {
         Self { speed, acceleration: 0.0 }
     }
 
-    /// Approaches `target` for a step of `h` seconds. The speed does not pass the target, unless the jerk must first end
-    /// an acceleration that was meant for another target.
+    /// Approaches `target` for a step of `h` seconds. The speed does not pass the target, unless the jerk must first
+    /// end an acceleration that was meant for another target.
     pub(super) fn approach_target(&mut self, target: f64, limits: &MotionLimits, h: f64) {
         let target = target.clamp(-limits.speed, limits.speed);
         let distance = target - self.speed;

@@ -1,7 +1,7 @@
 //! Plugins that drive vehicles: they become vehicle controllers, with odometry.
 //!
-//! The plugins of Gazebo name the joints of wheels and steerings, and give radius and separation of the wheels. Place and
-//! direction of the wheels follow from the model.
+//! The plugins of Gazebo name the joints of wheels and steerings, and give radius and separation of the wheels. Place
+//! and direction of the wheels follow from the model.
 
 use bevy_math::DVec3;
 use simpartner_model::Pose;
@@ -150,8 +150,8 @@ impl Gazebo<'_, '_, '_> {
         link
     }
 
-    /// `link_from_vehicle` of a chassis: its axes with y up, turned about the vertical so that axles lie to the left and
-    /// right. `None` if the axles are not level or not parallel to each other.
+    /// `link_from_vehicle` of a chassis: its axes with y up, turned about the vertical so that axles lie to the left
+    /// and right. `None` if the axles are not level or not parallel to each other.
     fn vehicle_pose(&self, chassis: usize, driven: &[usize], steerings: &[usize]) -> Option<Pose> {
         let mut heading = None;
         for joint in driven.iter().filter(|joint| !steerings.iter().any(|own| self.model.carries_joint(*own, **joint)))

@@ -105,12 +105,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
     let gravity = mjcf.read_options(&root);
     mjcf.tell_other_sections(&root);
     let lights = mjcf.read_lights(&root);
-    if root.children.is_empty() && reading.is_sound() {
-        reading.problem_with_help(root.offset, "the file has nothing to simulate", EMPTY_HELP);
-    } else if mjcf.model.links.len() == 1 && mjcf.ground.is_none() && mjcf.terrain.is_none() {
-        let what = "the file has nothing to simulate";
-        reading.warn(root.offset, what.into(), format!("the world is empty; {EMPTY_HELP}"));
-    }
+    mjcf.tell_emptiness(&root);
     if !reading.is_sound() {
         return None;
     }
@@ -124,6 +119,16 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
 }
 
 impl Mjcf<'_, '_> {
+    /// Tells of a file without anything to simulate: a problem if it has no elements, else a warning.
+    fn tell_emptiness(&self, root: &Node) {
+        let what = "the file has nothing to simulate";
+        if root.children.is_empty() && self.reading.is_sound() {
+            self.reading.problem_with_help(root.offset, what, EMPTY_HELP);
+        } else if self.model.links.len() == 1 && self.ground.is_none() && self.terrain.is_none() {
+            self.reading.warn(root.offset, what.into(), format!("the world is empty; {EMPTY_HELP}"));
+        }
+    }
+
     /// Scales all masses to the total mass of the compiler settings.
     fn set_total_mass(&mut self) {
         let Some(wanted) = self.compiler.total_mass else { return };

@@ -125,13 +125,7 @@ fn read_joint(
     motion: Motion,
     ends: [usize; 2],
 ) -> Option<Joint> {
-    let axis_node = child(node, "axis");
-    let axis = axis_node.and_then(|axis| numbers::<3>(reading, axis, "xyz")).map_or(DVec3::X, DVec3::from_array);
-    let Some(axis) = axis.try_normalize().or((motion == Motion::Fixed).then_some(DVec3::X)) else {
-        let place = axis_node.map_or(node.offset, |axis| axis.offset);
-        reading.problem(place, format!("the axis of joint '{name}' has no length"));
-        return None;
-    };
+    let axis = read_axis(reading, node, &name, motion)?;
     let dynamics = child(node, "dynamics");
     let loss = |what: &str| {
         // Of a joint with several axes Drake has a number for each.
@@ -181,6 +175,18 @@ fn read_joint(
         axis,
         ..Joint::new(name, node.offset, motion, ends)
     })
+}
+
+/// The axis as a unit vector; x without one. A joint without motion needs none.
+fn read_axis(reading: &Reading, node: &Node, name: &str, motion: Motion) -> Option<DVec3> {
+    let given = child(node, "axis");
+    let axis = given.and_then(|axis| numbers::<3>(reading, axis, "xyz")).map_or(DVec3::X, DVec3::from_array);
+    let unit = axis.try_normalize().or((motion == Motion::Fixed).then_some(DVec3::X));
+    if unit.is_none() {
+        let place = given.map_or(node.offset, |axis| axis.offset);
+        reading.problem(place, format!("the axis of joint '{name}' has no length"));
+    }
+    unit
 }
 
 /// Lower and upper stop, if the joint has any.
