@@ -1,4 +1,4 @@
-//! Mutated files of every importer: each is read or refused with a place, in bounded time, and without a panic.
+//! Mutated files of every importer: each is read or refused with a place, without a panic.
 #![allow(clippy::unwrap_used)]
 
 use simpartner_description::xml::{self, Document};

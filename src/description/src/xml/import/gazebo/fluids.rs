@@ -41,6 +41,11 @@ const DAMPING_TAGS: [(&str, &[&str]); 12] = [
     ("quadraticRotationZ", &["nRabsR", "nRR"]),
 ];
 
+/// True for a number that is 0, false or no text.
+fn is_nothing(text: &str) -> bool {
+    text.is_empty() || text == "false" || text.parse() == Ok(0.0)
+}
+
 /// A plugin that this module reads, by a part of its simplified name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FluidPlugin {
@@ -98,7 +103,7 @@ impl Gazebo<'_, '_, '_> {
         let density = self.positive(node, "air_density").unwrap_or(AIR_DENSITY);
         self.model.fluids.air.get_or_insert(density);
         for tag in ["control_joint_name", "radial_symmetry", "cma"] {
-            if let Some(part) = child(node, tag).filter(|part| !["0", "false", ""].contains(&part.text.trim())) {
+            if let Some(part) = child(node, tag).filter(|part| !is_nothing(part.text.trim())) {
                 let what = format!("<{tag}> of a LiftDrag is left out");
                 self.notes.add(part.offset, what, "the wing has the lift of its angle of attack alone");
             }
