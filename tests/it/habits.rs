@@ -125,7 +125,13 @@ fn clients_are_verbs() {
     let program = scratch.path("simpartner");
     std::fs::copy(env!("CARGO_BIN_EXE_simpartner"), &program).unwrap();
     let call = |arguments: &[&str], path: &str| {
-        let output = std::process::Command::new(&program).args(arguments).env("PATH", path).output().unwrap();
+        // A child of another test may hold the copy open for writing until it becomes its own program.
+        let output = loop {
+            match std::process::Command::new(&program).args(arguments).env("PATH", path).output() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+                ended => break ended.unwrap(),
+            }
+        };
         (text(&output.stdout) + &text(&output.stderr), output.status.code())
     };
     let (told, code) = call(&["ros2", "--help"], "");

@@ -18,7 +18,9 @@ fn read(file: &str, text: &str) -> Result<World, String> {
 }
 
 fn body<'w>(world: &'w World, name: &str) -> &'w Body {
-    world.mechanism.bodies.iter().find(|body| body.name == name).unwrap_or_else(|| panic!("no {name}"))
+    // A model of a world with several gives its name to its links.
+    let is_named = |body: &&Body| body.name == name || body.name.starts_with(&format!("{name}/"));
+    world.mechanism.bodies.iter().find(is_named).unwrap_or_else(|| panic!("no {name}"))
 }
 
 fn shape<'w>(world: &'w World, name: &str) -> &'w Shape {

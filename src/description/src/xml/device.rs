@@ -262,13 +262,13 @@ fn read_actuator(reading: &Reading, node: &Node, parts: &mut MechanismParts) -> 
     let mount = mount(reading, node, parts, kind)?;
     let watchdog = watchdog(reading, node)?;
     if kind.is_vehicle() {
-        for misplaced in ["motor", "force", "torque"].into_iter().filter_map(|tag| child(node, tag)) {
+        if let Some(misplaced) = ["motor", "force", "torque"].into_iter().find_map(|tag| child(node, tag)) {
             reading.problem(misplaced.offset, format!("{} {kind} has no <{}>", kind.article(), misplaced.name));
             return None;
         }
         return vehicle::read_vehicle(reading, node, kind, mount, watchdog, parts).map(DeviceSpec::Vehicle);
     }
-    for misplaced in ["wheel", "track"].into_iter().filter_map(|tag| child(node, tag)) {
+    if let Some(misplaced) = ["wheel", "track"].into_iter().find_map(|tag| child(node, tag)) {
         reading.problem(misplaced.offset, format!("{} {kind} has no <{}>", kind.article(), misplaced.name));
         return None;
     }
@@ -351,7 +351,7 @@ fn read_conveyor(
 }
 
 fn read_propeller(reading: &Reading, node: &Node, mount: Mount, watchdog: Option<Watchdog>) -> Option<Actuator> {
-    for misplaced in ["force", "torque"].into_iter().filter_map(|tag| child(node, tag)) {
+    if let Some(misplaced) = ["force", "torque"].into_iter().find_map(|tag| child(node, tag)) {
         reading.problem(misplaced.offset, format!("a PropellerController has no <{}>", misplaced.name));
         return None;
     }

@@ -143,10 +143,8 @@ fn collect_parts(placed: &Placed, outer: &Pose, into: &mut Vec<Part>) {
             let rise = 0.5 * length;
             let enlarged = capsule_scale() * radius;
             let ring = |index: usize| libm::sincos(0.5 * PI * index as f64 / CAP_RINGS as f64);
-            let lower =
-                (0..=CAP_RINGS).map(|index| ring(index)).map(|(sin, cos)| (radius * sin, -rise - enlarged * cos));
-            let upper =
-                (0..=CAP_RINGS).rev().map(|index| ring(index)).map(|(sin, cos)| (radius * sin, rise + enlarged * cos));
+            let lower = (0..=CAP_RINGS).map(ring).map(|(sin, cos)| (radius * sin, -rise - enlarged * cos));
+            let upper = (0..=CAP_RINGS).rev().map(ring).map(|(sin, cos)| (radius * sin, rise + enlarged * cos));
             into.push(surface(revolve_profile(&lower.chain(upper).collect::<Vec<_>>())));
         }
         Shape::ConvexHull { points } => into.extend(quickhull(points).map(surface)),
