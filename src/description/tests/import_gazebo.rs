@@ -189,9 +189,9 @@ fn car(plugin: &str) -> World {
          {}{plugin}</model></sdf>",
         parts.concat()
     );
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("car.sdf");
-    std::fs::write(&path, text).unwrap();
+    std::fs::write(&path, text).expect("the file is written");
     xml::read_world_or_robot(&path, false, &Parameters::default()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
