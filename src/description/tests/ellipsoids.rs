@@ -18,8 +18,8 @@ fn read(file: &str, text: &str) -> Result<World, String> {
 }
 
 fn body<'w>(world: &'w World, name: &str) -> &'w Body {
-    // A model of a world with several gives its name to its links.
-    let is_named = |body: &&Body| body.name == name || body.name.starts_with(&format!("{name}/"));
+    // Before the name of a link stands that of its model, in a world with several.
+    let is_named = |body: &&Body| body.name == name || body.name.ends_with(&format!("/{name}"));
     world.mechanism.bodies.iter().find(is_named).unwrap_or_else(|| panic!("no {name}"))
 }
 
