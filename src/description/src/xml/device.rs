@@ -262,17 +262,19 @@ fn read_actuator(reading: &Reading, node: &Node, parts: &mut MechanismParts) -> 
     let mount = mount(reading, node, parts, kind)?;
     let watchdog = watchdog(reading, node)?;
     if kind.is_vehicle() {
-        if let Some(misplaced) = ["motor", "force", "torque"].into_iter().find_map(|tag| child(node, tag)) {
-            reading.problem(misplaced.offset, format!("{} {kind} has no <{}>", kind.article(), misplaced.name));
-            return None;
-        }
+        let other = if kind == DeviceKind::TrackController { "wheel" } else { "track" };
+        refuse_children(reading, node, kind, &["motor", "force", "torque", other])?;
         return vehicle::read_vehicle(reading, node, kind, mount, watchdog, parts).map(DeviceSpec::Vehicle);
     }
-    if let Some(misplaced) = ["wheel", "track"].into_iter().find_map(|tag| child(node, tag)) {
-        reading.problem(misplaced.offset, format!("{} {kind} has no <{}>", kind.article(), misplaced.name));
-        return None;
-    }
+    refuse_children(reading, node, kind, &["wheel", "track"])?;
     single_actuator(reading, node, kind, mount, watchdog, parts).map(DeviceSpec::Actuator)
+}
+
+/// Refuses child elements that this kind of device does not have.
+fn refuse_children(reading: &Reading, node: &Node, kind: DeviceKind, tags: &[&str]) -> Option<()> {
+    let Some(misplaced) = tags.iter().find_map(|tag| child(node, tag)) else { return Some(()) };
+    reading.problem(misplaced.offset, format!("{} {kind} has no <{}>", kind.article(), misplaced.name));
+    None
 }
 
 /// An actuator on one joint or one body.
@@ -284,11 +286,9 @@ fn single_actuator(
     watchdog: Option<Watchdog>,
     parts: &mut MechanismParts,
 ) -> Option<Actuator> {
-    for tag in ["motor", "force", "torque"] {
-        if let Some(misplaced) = child(node, tag).filter(|_| (tag == "motor") == matches!(mount, Mount::Body { .. })) {
-            reading.problem(misplaced.offset, format!("{} {kind} has no <{tag}>", kind.article()));
-            return None;
-        }
+    match mount {
+        Mount::Body { .. } => refuse_children(reading, node, kind, &["motor"])?,
+        Mount::Joint(_) => refuse_children(reading, node, kind, &["force", "torque"])?,
     }
     if let (DeviceKind::ConveyorController, Mount::Body { body, .. }) = (kind, mount) {
         return read_conveyor(reading, node, &parts.bodies[body.index()], mount, watchdog);
@@ -351,10 +351,7 @@ fn read_conveyor(
 }
 
 fn read_propeller(reading: &Reading, node: &Node, mount: Mount, watchdog: Option<Watchdog>) -> Option<Actuator> {
-    if let Some(misplaced) = ["force", "torque"].into_iter().find_map(|tag| child(node, tag)) {
-        reading.problem(misplaced.offset, format!("a PropellerController has no <{}>", misplaced.name));
-        return None;
-    }
+    refuse_children(reading, node, DeviceKind::PropellerController, &["force", "torque"])?;
     if !is_given(node, "thrustCoefficient") {
         let help = "it is the thrust in N over the square of the rate in rad/s";
         reading.problem_with_help(node.offset, "a PropellerController lacks the attribute 'thrustCoefficient'", help);

@@ -19,11 +19,11 @@ use crate::{
 
 /// Largest sine of the angle between an axle and the vehicle's x-z plane, and of that between a steering axis and the
 /// vehicle's y axis: camber and caster of cars are smaller.
-const MOST_TILT: f64 = 0.35;
+pub(super) const MOST_TILT: f64 = 0.35;
 /// Smallest cosine of the angle between the direction of rolling and forward, for wheels with fixed axles.
-const FORWARD_COSINE: f64 = 0.99;
+pub(super) const FORWARD_COSINE: f64 = 0.99;
 /// Smallest distance of wheels or tracks to the left and to the right that turns a vehicle, m.
-const LEAST_TRACK: f64 = 1e-3;
+pub(super) const LEAST_TRACK: f64 = 1e-3;
 /// Smallest part of a wheel's motion that moves the vehicle, as the cosine between its rolling and its grip.
 const LEAST_GRIP: f64 = 0.01;
 
@@ -39,11 +39,7 @@ pub(super) fn read_vehicle(
     let Mount::Body { body, pose } = mount else { return None };
     let place = Place { reading, frame: parts.bodies[body.index()].pose.then(&pose) };
     let tracked = kind == DeviceKind::TrackController;
-    let (gear, other) = if tracked { ("track", "wheel") } else { ("wheel", "track") };
-    if let Some(misplaced) = node.children.iter().find(|child| child.name == other) {
-        reading.problem(misplaced.offset, format!("{} {kind} has no <{other}>", kind.article()));
-        return None;
-    }
+    let gear = if tracked { "track" } else { "wheel" };
     let given: Vec<&Node> = node.children.iter().filter(|child| child.name == gear).collect();
     let (mut wheels, mut tracks) = (Vec::new(), Vec::new());
     for child in &given {

@@ -26,13 +26,7 @@ impl Odometry {
         Self {
             kinematics: Kinematics::of_vehicle(vehicle),
             h: timestep.seconds(),
-            state: OdometryState {
-                place: [0.0; 2],
-                heading: 0.0,
-                twist: [0.0; 3],
-                wheels: Vec::new(),
-                steerings: Vec::new(),
-            },
+            state: OdometryState { place: [0.0; 2], heading: 0.0, wheels: Vec::new(), steerings: Vec::new() },
         }
     }
 
@@ -53,19 +47,18 @@ fn wheel_coordinates(vehicle: &Vehicle, engine: &dyn Engine) -> Vec<f64> {
 }
 
 impl Probe for Odometry {
-    fn read(&self, _: &dyn Engine, reading: &mut Vec<f64>) {
+    fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
+        let vehicle = self.kinematics.described_vehicle();
+        let rates = wheel_rates(vehicle, engine);
+        let Twist { velocity, omega } = self.kinematics.estimate_twist(&rates, &steering_coordinates(vehicle, engine));
         reading.extend(self.state.place);
-        reading.push(self.state.heading);
-        reading.extend(self.state.twist);
+        reading.extend([self.state.heading, velocity.x, velocity.y, omega]);
     }
 
     fn initialize(&mut self, engine: &dyn Engine) {
         let vehicle = self.kinematics.described_vehicle();
         self.state.wheels = wheel_coordinates(vehicle, engine);
         self.state.steerings = steering_coordinates(vehicle, engine);
-        let Twist { velocity, omega } =
-            self.kinematics.estimate_twist(&wheel_rates(vehicle, engine), &self.state.steerings);
-        self.state.twist = [velocity.x, velocity.y, omega];
     }
 
     fn update(&mut self, engine: &dyn Engine) {
@@ -80,14 +73,8 @@ impl Probe for Odometry {
         let chord = if half.abs() < SMALL_TURN { 1.0 - half * half / 6.0 } else { libm::sin(half) / half };
         let way = DVec2::from_angle(self.state.heading + half).rotate(moved.velocity) * chord;
         let place = DVec2::from_array(self.state.place) + way;
-        let now = self.kinematics.estimate_twist(&wheel_rates(vehicle, engine), &steerings);
-        self.state = OdometryState {
-            place: place.to_array(),
-            heading: self.state.heading + moved.omega,
-            twist: [now.velocity.x, now.velocity.y, now.omega],
-            wheels,
-            steerings,
-        };
+        self.state =
+            OdometryState { place: place.to_array(), heading: self.state.heading + moved.omega, wheels, steerings };
     }
 
     fn state(&self) -> ProbeState {

@@ -60,8 +60,6 @@ pub(super) struct OdometryState {
     pub(super) place: [f64; 2],
     /// Estimated heading, rad, to the left.
     pub(super) heading: f64,
-    /// Estimated velocity in the vehicle's frame: forward and to the left, m/s, and turn rate, rad/s.
-    pub(super) twist: [f64; 3],
     /// Coordinates of the wheels and of their steerings, rad.
     pub(super) wheels: Vec<f64>,
     pub(super) steerings: Vec<f64>,

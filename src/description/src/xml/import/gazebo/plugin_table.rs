@@ -5,55 +5,55 @@
 
 use simpartner_wire::signal::DeviceKind;
 
-use super::{super::model::DriveKind, fluids::FLUID_PLUGINS, vehicles::vehicle_kind};
+use super::{super::model::DriveKind, fluids::FLUID_PLUGINS};
 
 /// The tags by which a plugin names its driven joints, and the kind of drive.
 pub(super) type Driven = (&'static [&'static str], DriveKind);
 
 pub(super) const JOINT_NAME: &[&str] = &["joint_name"];
 const POSITION_DRIVE: &[Driven] = &[(JOINT_NAME, DriveKind::Position)];
-const WHEEL_DRIVES: &[Driven] = &[(
-    &[
-        "left_joint",
-        "right_joint",
-        "leftJoint",
-        "rightJoint",
-        "leftFrontJoint",
-        "rightFrontJoint",
-        "leftRearJoint",
-        "rightRearJoint",
-        "front_left_joint",
-        "front_right_joint",
-        "back_left_joint",
-        "back_right_joint",
-        "rear_left_joint",
-        "rear_right_joint",
-        "actuatedWheelJoint",
-        "actuated_wheel_joint",
-    ],
-    DriveKind::Velocity,
-)];
-const STEERED_DRIVES: &[Driven] = &[
-    (WHEEL_DRIVES[0].0, DriveKind::Velocity),
-    (
-        &["left_steering_joint", "right_steering_joint", "steering_joint", "steeringJoint", "steering_wheel_joint"],
-        DriveKind::Position,
-    ),
+/// Tags of the joints of driven wheels.
+pub(super) const WHEEL_TAGS: &[&str] = &[
+    "left_joint",
+    "right_joint",
+    "leftJoint",
+    "rightJoint",
+    "leftFrontJoint",
+    "rightFrontJoint",
+    "leftRearJoint",
+    "rightRearJoint",
+    "front_left_joint",
+    "front_right_joint",
+    "back_left_joint",
+    "back_right_joint",
+    "rear_left_joint",
+    "rear_right_joint",
+    "actuatedWheelJoint",
+    "actuated_wheel_joint",
 ];
-/// Parts of the names of plugins that drive joints, and their drives. The first match applies.
-pub(super) const DRIVE_PLUGINS: [(&str, &[Driven]); 12] = [
-    ("PositionController", POSITION_DRIVE),
-    ("JointTrajectory", POSITION_DRIVE),
-    ("JointPoseTrajectory", POSITION_DRIVE),
-    ("DiffDrive", WHEEL_DRIVES),
-    ("SkidSteer", WHEEL_DRIVES),
-    ("MecanumDrive", WHEEL_DRIVES),
-    ("AckermannSteering", STEERED_DRIVES),
-    ("AckermannDrive", STEERED_DRIVES),
-    ("TricycleDrive", STEERED_DRIVES),
-    ("TrackedVehicle", WHEEL_DRIVES),
-    ("JointController", &[(JOINT_NAME, DriveKind::Velocity)]),
-    ("ApplyJointForce", &[(JOINT_NAME, DriveKind::Effort)]),
+/// Tags of the joints of steerings.
+pub(super) const STEERING_TAGS: &[&str] =
+    &["left_steering_joint", "right_steering_joint", "steering_joint", "steeringJoint", "steering_wheel_joint"];
+const WHEEL_DRIVES: &[Driven] = &[(WHEEL_TAGS, DriveKind::Velocity)];
+const STEERED_DRIVES: &[Driven] = &[(WHEEL_TAGS, DriveKind::Velocity), (STEERING_TAGS, DriveKind::Position)];
+const DIFFERENTIAL_DRIVE: Option<DeviceKind> = Some(DeviceKind::DifferentialDriveController);
+const ACKERMANN_DRIVE: Option<DeviceKind> = Some(DeviceKind::AckermannController);
+const MECANUM_DRIVE: Option<DeviceKind> = Some(DeviceKind::OmnidirectionalController);
+/// Parts of the names of plugins that drive joints, their drives, and the vehicle that they drive as a whole. The first
+/// match applies.
+pub(super) const DRIVE_PLUGINS: [(&str, &[Driven], Option<DeviceKind>); 12] = [
+    ("PositionController", POSITION_DRIVE, None),
+    ("JointTrajectory", POSITION_DRIVE, None),
+    ("JointPoseTrajectory", POSITION_DRIVE, None),
+    ("DiffDrive", WHEEL_DRIVES, DIFFERENTIAL_DRIVE),
+    ("SkidSteer", WHEEL_DRIVES, DIFFERENTIAL_DRIVE),
+    ("MecanumDrive", WHEEL_DRIVES, MECANUM_DRIVE),
+    ("AckermannSteering", STEERED_DRIVES, ACKERMANN_DRIVE),
+    ("AckermannDrive", STEERED_DRIVES, ACKERMANN_DRIVE),
+    ("TricycleDrive", STEERED_DRIVES, None),
+    ("TrackedVehicle", WHEEL_DRIVES, None),
+    ("JointController", &[(JOINT_NAME, DriveKind::Velocity)], None),
+    ("ApplyJointForce", &[(JOINT_NAME, DriveKind::Effort)], None),
 ];
 /// Plugins that add a device to a link, which they name by one of `ON_LINK`, or to a joint.
 pub(super) const DEVICE_PLUGINS: [(&str, DeviceKind); 8] = [
@@ -140,11 +140,11 @@ pub fn gazebo_plugins() -> Vec<PluginRow> {
         DriveKind::Velocity => "JointController",
         DriveKind::Effort => "EffortController",
     };
-    let drives = DRIVE_PLUGINS.iter().map(|(name, driven)| {
+    let drives = DRIVE_PLUGINS.iter().map(|(name, driven, vehicle)| {
         let mut kinds: Vec<&str> = driven.iter().map(|(_, drive)| kind(drive)).collect();
         kinds.dedup();
         let joints = format!("a {} on each joint that it names", kinds.join(" or "));
-        let what = match vehicle_kind(&name.to_ascii_lowercase()) {
+        let what = match vehicle {
             Some(vehicle) => {
                 format!("a {} and an OdometrySensor; or, if its wheels are not there, {joints}", vehicle.name())
             }

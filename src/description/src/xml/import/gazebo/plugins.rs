@@ -13,7 +13,6 @@ use super::{
     number,
     plugin_table::{DEVICE_PLUGINS, DRIVE_PLUGINS, Driven, JOINT_NAME, LEFT_OUT_PLUGINS, SILENT_PLUGINS},
     text,
-    vehicles::vehicle_kind,
 };
 use crate::{text::numbers::shorten, xml::node::Node};
 
@@ -25,9 +24,8 @@ impl Gazebo<'_, '_, '_> {
     pub(in super::super) fn read_plugin(&mut self, node: &Node) -> bool {
         let names = [attribute(node, "filename"), attribute(node, "name")].map(simplified);
         let is = |part: &str| names.iter().any(|name| name.contains(&part.to_ascii_lowercase()));
-        if let Some((_, driven)) = DRIVE_PLUGINS.iter().find(|(part, _)| is(part)) {
-            let kind = names.iter().find_map(|name| vehicle_kind(name));
-            if !kind.is_some_and(|kind| self.add_vehicle(node, kind)) {
+        if let Some((_, driven, vehicle)) = DRIVE_PLUGINS.iter().find(|(part, ..)| is(part)) {
+            if !vehicle.is_some_and(|kind| self.add_vehicle(node, kind)) {
                 self.drive(node, driven);
             }
             return true;

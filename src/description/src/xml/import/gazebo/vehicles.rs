@@ -13,33 +13,15 @@ use super::{
         robot::upright,
     },
     Gazebo,
+    plugin_table::{STEERING_TAGS, WHEEL_TAGS},
 };
-use crate::xml::node::Node;
+use crate::xml::{
+    node::Node,
+    vehicle::{FORWARD_COSINE, LEAST_TRACK, MOST_TILT},
+};
 
-/// Tags of the joints of driven wheels.
-const WHEEL_TAGS: [&str; 15] = [
-    "left_joint",
-    "right_joint",
-    "leftJoint",
-    "rightJoint",
-    "leftFrontJoint",
-    "rightFrontJoint",
-    "leftRearJoint",
-    "rightRearJoint",
-    "front_left_joint",
-    "front_right_joint",
-    "back_left_joint",
-    "back_right_joint",
-    "rear_left_joint",
-    "rear_right_joint",
-    "actuated_wheel_joint",
-];
-/// Tags of the joints of steerings.
-const STEERING_TAGS: [&str; 3] = ["left_steering_joint", "right_steering_joint", "steering_joint"];
 /// The radius of wheels without one, in DiffDrive of Gazebo, m.
 const DEFAULT_RADIUS: f64 = 0.2;
-/// Largest sine of the angle between an axle and the plane of the vehicle, as the reader of our format takes.
-const MOST_TILT: f64 = 0.3;
 /// Attributes of our controllers, and the tags of the limits. In Gazebo, `max_velocity` and the like hold for both.
 const LIMIT_TAGS: [(&str, [&str; 3]); 6] = [
     ("maxSpeed", ["max_linear_velocity", "max_velocity", "maxLinearVelocity"]),
@@ -50,23 +32,12 @@ const LIMIT_TAGS: [(&str, [&str; 3]); 6] = [
     ("maxTurnJerk", ["max_angular_jerk", "max_jerk", "maxAngularJerk"]),
 ];
 
-/// The vehicle that a plugin of this simplified name drives.
-pub(super) fn vehicle_kind(name: &str) -> Option<DeviceKind> {
-    let kinds = [
-        ("diffdrive", DeviceKind::DifferentialDriveController),
-        ("skidsteer", DeviceKind::DifferentialDriveController),
-        ("ackermann", DeviceKind::AckermannController),
-        ("mecanumdrive", DeviceKind::OmnidirectionalController),
-    ];
-    kinds.into_iter().find(|(part, _)| name.contains(part)).map(|(_, kind)| kind)
-}
-
 impl Gazebo<'_, '_, '_> {
     /// Adds the vehicle of a plugin. False if its wheels are not there, or not as a vehicle needs them; the joints then
     /// have controllers of their own.
     pub(super) fn add_vehicle(&mut self, node: &Node, kind: DeviceKind) -> bool {
-        let steerings = self.named_joints(node, &STEERING_TAGS);
-        let driven = self.named_joints(node, &WHEEL_TAGS);
+        let steerings = self.named_joints(node, STEERING_TAGS);
+        let driven = self.named_joints(node, WHEEL_TAGS);
         let Some(first) = driven.first() else { return false };
         let chassis = self.top_carrier(self.model.joints[*first].parent);
         let Some(pose) = self.vehicle_pose(chassis, &driven, &steerings) else { return false };
@@ -91,7 +62,7 @@ impl Gazebo<'_, '_, '_> {
         let is_sound = match kind {
             DeviceKind::AckermannController => wheels.iter().any(|wheel| wheel.steering.is_some()),
             DeviceKind::OmnidirectionalController => wheels.len() == 4,
-            _ => places.iter().any(|place| place.y > 1e-3) && places.iter().any(|place| place.y < -1e-3),
+            _ => places.iter().any(|place| place.y > LEAST_TRACK) && places.iter().any(|place| place.y < -LEAST_TRACK),
         };
         if !is_sound {
             return false;
@@ -129,14 +100,12 @@ impl Gazebo<'_, '_, '_> {
             };
             (self.first_joint..self.model.joints.len()).find(|joint| is_named(*joint))
         };
-        let mut joints: Vec<usize> = names.filter_map(place).collect();
-        let mut seen = Vec::new();
-        joints.retain(|joint| {
-            !seen.contains(joint) && {
-                seen.push(*joint);
-                true
+        let mut joints = Vec::new();
+        for joint in names.filter_map(place) {
+            if !joints.contains(&joint) {
+                joints.push(joint);
             }
-        });
+        }
         joints
     }
 
@@ -165,7 +134,7 @@ impl Gazebo<'_, '_, '_> {
             let ahead = DVec3::new(axle.y, -axle.x, 0.0).normalize();
             let ahead = if ahead.x < -1e-9 || (ahead.x.abs() <= 1e-9 && ahead.y < 0.0) { -ahead } else { ahead };
             let first = *heading.get_or_insert(ahead);
-            if ahead.dot(first) < 0.99 {
+            if ahead.dot(first) < FORWARD_COSINE {
                 return None;
             }
         }
