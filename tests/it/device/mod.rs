@@ -63,7 +63,10 @@ impl Run {
     }
 
     fn seeded(world: World, seed: u64) -> Self {
-        let settings: Settings = scene::settings();
+        Self::with_settings(world, scene::settings(), seed)
+    }
+
+    fn with_settings(world: World, settings: Settings, seed: u64) -> Self {
         let simulation = Simulation::seeded(Arc::new(world), Timestep::MILLISECOND, settings, seed).unwrap();
         let record = simulation.observe();
         Self { simulation, record, events: Vec::new() }

@@ -1,9 +1,12 @@
 //! Vehicle controllers and odometry: the shipped vehicles drive as they are told.
+//!
+//! They have ellipsoids, rollers and belts, which only the engine `dynamics` has, so that every run here is its.
 
 use std::{f64::consts::TAU, path::Path};
 
 use bevy_math::{DQuat, DVec2};
 use simpartner_description::xml::{self, Document};
+use simpartner_dynamics::Settings;
 use simpartner_wire::signal::{EventKind, Fault};
 
 use super::{Run, near};
@@ -18,7 +21,7 @@ fn in_world(robots: &str) -> Run {
         format!("<world name='w'><surface a='0' b='1' c='0' d='0' friction='1'/><gravity y='-9.81'/>{robots}</world>");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds/w.xml");
     match xml::read_text(&path.to_string_lossy(), &text).unwrap_or_else(|problems| panic!("{problems}")) {
-        Document::World(world) => Run::of(world),
+        Document::World(world) => Run::with_settings(world, Settings::default(), 0),
         _ => panic!("the text is a world"),
     }
 }

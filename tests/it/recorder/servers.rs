@@ -64,6 +64,8 @@ impl Server {
             command.arg("-D").arg(data);
         } else {
             command.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
+            // A server deletes the temporary tables in its folder when it starts, those of other servers too.
+            command.arg(format!("--tmpdir={}", self.folder.path().display()));
             if is_root() {
                 command.arg("--user=root");
             }
