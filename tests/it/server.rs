@@ -172,6 +172,35 @@ impl Client {
     }
 }
 
+/// A server that stops waits for no client that goes on asking, also where it stops while an answer is under way.
+#[test]
+fn a_server_closes_while_its_clients_go_on_asking() {
+    for round in 0..40 {
+        let mut rig = Rig::start(settings());
+        let addresses = [rig.control, rig.devices[2], rig.robot];
+        let clients = addresses.map(|address| {
+            std::thread::spawn(move || {
+                let stream = TcpStream::connect(address).unwrap();
+                let mut answers = BufReader::new(stream.try_clone().unwrap());
+                let mut answer = String::new();
+                // It ends with the connection, and by nothing else.
+                while (&stream).write_all(b"0 0 0 0 0 0\n").is_ok()
+                    && answers.read_line(&mut answer).is_ok_and(|n| n > 0)
+                {
+                    answer.clear();
+                }
+            })
+        });
+        std::thread::sleep(Duration::from_millis(10 + round));
+        drop(rig.stop.take());
+        let server = rig.server.take().unwrap();
+        let closed = rig.runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), server).await });
+        assert!(closed.is_ok(), "round {round}: the server still serves its clients");
+        clients.into_iter().for_each(|client| client.join().unwrap());
+        rig.end();
+    }
+}
+
 #[test]
 fn a_client_drives_a_motor_and_reads_the_world() {
     let rig = Rig::start(settings());

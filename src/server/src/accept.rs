@@ -21,7 +21,7 @@ use tokio::{
 use super::{
     cameras,
     client_events::log_event,
-    connection::{CloseReason, Connection, DELETED},
+    connection::{CloseReason, Connection, DELETED, wait_for_close},
     control, device,
     endpoint::Endpoint,
     shared::Shared,
@@ -43,7 +43,7 @@ pub(super) async fn accept_clients(
     let mut changes = shared.changes.subscribe();
     loop {
         tokio::select! {
-            _ = closed.changed() => break,
+            () = wait_for_close(&mut closed) => break,
             Ok(()) = changes.changed() => if !shared.newest().has_endpoint(endpoint) {
                 break;
             },

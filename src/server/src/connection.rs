@@ -54,6 +54,12 @@ const FINAL_ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
 /// Lowest rate at which a client may read a long answer, bytes per second.
 const MIN_READ_RATE: usize = 64 * 1024;
 
+/// Waits until the server closes. After that it returns at once, each time.
+pub(super) async fn wait_for_close(closed: &mut watch::Receiver<bool>) {
+    // An error means that the server is gone altogether.
+    let _ = closed.wait_for(|is_closed| *is_closed).await;
+}
+
 /// A connection with bounds on data and time.
 pub(super) struct Connection<'a> {
     stream: TcpStream,
@@ -137,7 +143,7 @@ impl<'a> Connection<'a> {
             (None, by) => (by, NO_REQUEST),
         };
         tokio::select! {
-            _ = self.closed.changed() => Err(CloseReason::Server),
+            () = wait_for_close(&mut self.closed) => Err(CloseReason::Server),
             _ = &mut self.slot.evicted => Err(CloseReason::Rule(EVICTED)),
             read = self.stream.read(buffer) => match read? {
                 0 => Err(CloseReason::Client),
@@ -189,7 +195,7 @@ impl<'a> Connection<'a> {
         tokio::select! {
             biased;
             value = &mut future => return Ok(value),
-            _ = self.closed.changed() => {}
+            () = wait_for_close(&mut self.closed) => {}
         }
         // If the run ended without its last step, the clock's answer comes only now.
         timeout(FINAL_ANSWER_TIMEOUT, future).await.map_err(|_| CloseReason::Server)
