@@ -202,6 +202,8 @@ pub struct Actuator {
     pub mount: Mount,
     /// Its control law.
     pub law: Law,
+    /// Gains of a position or velocity controller; `None` for the largest with which the engine is stable.
+    pub gains: Option<ServoGains>,
     /// The limits of its motor; `None` for a motor without limits.
     pub motor: Option<MotorLimits>,
     /// Its watchdog, for the time when no command arrives any more.
@@ -275,6 +277,19 @@ pub struct PidGains {
     pub integral: f64,
     /// Velocity per rate of the error, 1.
     pub derivative: f64,
+}
+
+/// Gains of a controller whose output is an effort. With e the error of its target, a coordinate or a rate:
+///
+/// position: effort = stiffness e - damping q' + integral ∫e dt; velocity: effort = damping e + integral ∫e dt
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ServoGains {
+    /// Effort per error of the coordinate, N m/rad or N/m; not used by a velocity controller.
+    pub stiffness: f64,
+    /// Effort per rate, or per error of the rate, N m s/rad or N s/m.
+    pub damping: f64,
+    /// Effort per integrated error: N m/(rad s) or N/(m s) for a position, N m/rad or N/m for a velocity.
+    pub integral: f64,
 }
 
 impl Default for PidGains {
@@ -352,12 +367,12 @@ impl Sensor {
 impl Actuator {
     /// An actuator of a joint that is only its law.
     pub fn new(joint: JointId, law: Law) -> Self {
-        Self { mount: Mount::Joint(joint), law, motor: None, watchdog: None }
+        Self { mount: Mount::Joint(joint), law, gains: None, motor: None, watchdog: None }
     }
 
     /// An actuator that pushes a body at a place on it.
     pub fn on(body: BodyId, pose: Pose, push: Push) -> Self {
-        Self { mount: Mount::Body { body, pose }, law: Law::Force(push), motor: None, watchdog: None }
+        Self { mount: Mount::Body { body, pose }, law: Law::Force(push), gains: None, motor: None, watchdog: None }
     }
 }
 

@@ -20,7 +20,7 @@ pub mod xml;
 
 pub use device::{
     Actuator, Camera, Device, DeviceSpec, Frame, GeographicOrigin, ImageNoise, Law, MotorLimits, Mount, Noise,
-    PidGains, Propeller, Push, Scanner, Sensor, SensorOptions,
+    PidGains, Propeller, Push, Scanner, Sensor, SensorOptions, ServoGains,
 };
 pub use parameter::{Parameter, ParameterError, ParameterPath, ParameterValue, Parameters};
 pub use sequence::{

@@ -125,6 +125,29 @@ fn surfaces_and_flags_of_links_are_taken_over() {
 }
 
 #[test]
+fn gains_of_joint_controllers_are_taken_over() {
+    for (plugin, inside, expected) in [
+        ("JointPositionController", "<p_gain>30</p_gain><i_gain>4</i_gain><d_gain>2</d_gain>", Some([30.0, 2.0, 4.0])),
+        ("JointPositionController", "<use_velocity_commands>true</use_velocity_commands>", None),
+        ("JointPositionController", "", Some([1.0, 0.01, 0.0])),
+        ("JointController", "<use_force_commands>true</use_force_commands><p_gain>6</p_gain>", Some([0.0, 6.0, 0.0])),
+        ("JointController", "<initial_velocity>5</initial_velocity>", None),
+    ] {
+        let text = format!(
+            "<gazebo><plugin filename=\"gz-sim-system\" name=\"gz::sim::systems::{plugin}\">\
+             <joint_name>shoulder</joint_name>{inside}</plugin></gazebo>"
+        );
+        let world = cart(&text);
+        let mut actuators = world.devices.iter().filter_map(|device| match &device.spec {
+            DeviceSpec::Actuator(actuator) => Some(actuator.gains),
+            _ => None,
+        });
+        let gains = actuators.next().unwrap().map(|gains| [gains.stiffness, gains.damping, gains.integral]);
+        assert_eq!(gains, expected, "{plugin} {inside}");
+    }
+}
+
+#[test]
 fn plugins_drive_couple_measure_and_push() {
     let world = cart(
         "<gazebo><plugin name=\"drive\" filename=\"libgazebo_ros_diff_drive.so\"><left_joint>left</left_joint><right_joint>right</right_joint>

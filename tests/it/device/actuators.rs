@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use bevy_math::DVec3;
 use simpartner::sim::Simulation;
-use simpartner_description::{DeviceSpec, Law, MotorLimits, OnTimeout, Watchdog, World, xml};
+use simpartner_description::{
+    Actuator, DeviceSpec, Frame, Law, MotorLimits, OnTimeout, Push, ServoGains, Watchdog, World, xml,
+};
 use simpartner_dynamics::{EngineKind, Settings};
-use simpartner_model::{Axis, JointId, JointKind, Timestep};
+use simpartner_model::{Axis, JointId, JointKind, Pose, Timestep};
 use simpartner_wire::signal::EventKind;
 
 use super::{H, Run, faults::wheel, is_exact, near};
@@ -54,6 +56,66 @@ fn a_position_controller_goes_there_as_fast_as_its_force_allows() {
     run.drive("motor", &[0.0, 0.0, 0.25]);
     assert_eq!(run.steps(500).read("motor"), [0.0, 0.0, 1e6, 0.0, 0.0, 0.25]);
     near(&[state(&run).0, state(&run).1], &[0.25, 0.0], 1e-6);
+}
+
+fn with_gains(law: Law, stiffness: f64, damping: f64, integral: f64) -> World {
+    let mut world = wheel(law);
+    let DeviceSpec::Actuator(actuator) = &mut world.devices[0].spec else { panic!("the motor comes first") };
+    actuator.gains = Some(ServoGains { stiffness, damping, integral });
+    world
+}
+
+/// The controller with gains of its own is the spring and damper of these gains, evaluated at the end of each step, on
+/// an inertia of 1 kg m².
+#[test]
+fn a_position_controller_has_the_gains_of_its_file() {
+    for (stiffness, damping) in [(100.0, 20.0), (100.0, 2.0), (25.0, 0.0), (1e6, 0.0)] {
+        let mut run = Run::of(with_gains(Law::Position, stiffness, damping, 0.0));
+        run.drive("motor", &[1e9, 1e9, 1e9, 0.0, 0.0, 0.2]);
+        let (mut angle, mut rate) = (0.0, 0.0);
+        for _ in 0..300 {
+            run.steps(1);
+            // v' = v + h (K (target - q - h v') - D v')
+            rate = (rate + H * stiffness * (0.2 - angle)) / (1.0 + H * damping + H * H * stiffness);
+            angle += H * rate;
+            near(&[state(&run).0, state(&run).1], &[angle, rate], 1e-6 * stiffness.sqrt());
+        }
+    }
+}
+
+/// A weak spring gives way to a load by load over stiffness; the integral takes this error away, and a reset clears it.
+#[test]
+fn an_integral_takes_the_error_of_a_load_away() {
+    let load = 3.0;
+    let pushed = |integral: f64| {
+        let mut world = with_gains(Law::Position, 50.0, 15.0, integral);
+        let joint = world.mechanism.joints[0].clone();
+        let push = Push { frame: Frame::World, force: DVec3::ZERO, torque: DVec3::Z * load };
+        world.devices.push(device("push", Actuator::on(joint.child, Pose::IDENTITY, push).into()));
+        let mut run = Run::of(world);
+        run.drive("motor", &[100.0, 100.0, 100.0, 0.0, 0.0, 0.2]);
+        run.steps(8000);
+        state(&run).0
+    };
+    near(&[pushed(0.0), pushed(60.0)], &[0.2 + load / 50.0, 0.2], 1e-6);
+}
+
+/// A velocity controller with a gain lags behind by the torque that friction or a load takes; with an integral it does
+/// not. It reaches its target with the time constant inertia / damping.
+#[test]
+fn a_joint_controller_has_the_gains_of_its_file() {
+    let mut run = Run::of(with_gains(Law::Velocity, 0.0, 4.0, 0.0));
+    run.drive("motor", &[1e9, 1e9, 1e9, 0.0, 0.0, 2.0]);
+    let mut rate = 0.0;
+    for _ in 0..500 {
+        run.steps(1);
+        rate = (rate + H * 4.0 * 2.0) / (1.0 + H * 4.0);
+        near(&[state(&run).1], &[rate], 1e-9);
+    }
+    let mut run = Run::of(with_gains(Law::Velocity, 0.0, 4.0, 8.0));
+    run.drive("motor", &[1.0, 1.0, 1.0, 0.0, 0.0, 2.0]);
+    run.steps(10_000);
+    near(&[state(&run).1], &[2.0], 1e-6);
 }
 
 /// A motor without load approaches its no-load speed w0 as 1 - exp(-t / T) with T = I w0 / (efficiency stall). The law

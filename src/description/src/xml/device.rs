@@ -18,7 +18,7 @@ use super::{
 use crate::{
     device::{
         Actuator, Device, DeviceSpec, Frame, Law, MotorLimits, Mount, Noise, PidGains, Propeller, Push, Scanner,
-        Sensor, SensorOptions,
+        Sensor, SensorOptions, ServoGains,
     },
     limits::{MAX_DEVICES, MAX_RAYS},
     text::tree::child,
@@ -300,7 +300,7 @@ fn single_actuator(
         let part = |tag| child(node, tag).map_or(Some(DVec3::ZERO), |given| vector(reading, given));
         let frame = reading.attribute_text(node, "frame").and_then(Frame::named).unwrap_or(Frame::World);
         let law = Law::Force(Push { frame, force: part("force")?, torque: part("torque")? });
-        return Some(Actuator { mount, law, motor: None, watchdog });
+        return Some(Actuator { mount, law, gains: None, motor: None, watchdog });
     };
     let (place, index) = (reading.attribute_offset(node, "joint"), id.index());
     let joint = &parts.joints[index];
@@ -324,7 +324,35 @@ fn single_actuator(
         Some(motor) => Some(read_motor(reading, motor, &mut parts.joints[index])?),
         None => None,
     };
-    Some(Actuator { mount, law, motor, watchdog })
+    Some(Actuator { mount, law, gains: servo_gains(reading, node, kind)?, motor, watchdog })
+}
+
+/// The gains of a position or velocity controller; `Some(None)` if the file gives none.
+fn servo_gains(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Option<ServoGains>> {
+    // Without the main gain there is nothing that the others could add to.
+    let main = match kind {
+        DeviceKind::PositionController => "stiffness",
+        DeviceKind::JointController => "damping",
+        _ => return Some(None),
+    };
+    let gain = |name| if is_given(node, name) { reading.attribute_real(node, name) } else { Some(0.0) };
+    let gains = ServoGains { stiffness: gain("stiffness")?, damping: gain("damping")?, integral: gain("integral")? };
+    if !is_given(node, main) {
+        let Some(lonely) = ["damping", "integral"].into_iter().find(|name| is_given(node, name)) else {
+            return Some(None);
+        };
+        let message = format!("{} {kind} with '{lonely}' lacks the attribute '{main}'", kind.article());
+        let help =
+            format!("add {main}=\"...\", or leave out '{lonely}' for a controller as stiff as the engine allows");
+        reading.problem_with_help(reading.attribute_offset(node, lonely), message, help);
+        return None;
+    }
+    if kind == DeviceKind::JointController && gains.damping == 0.0 {
+        let message = "a JointController with damping 0 exerts no effort";
+        reading.problem_with_help(reading.attribute_offset(node, "damping"), message, "give it a positive damping");
+        return None;
+    }
+    Some(Some(gains))
 }
 
 fn read_conveyor(
@@ -347,7 +375,7 @@ fn read_conveyor(
         sound = false;
     }
     let law = Law::Surface(body.material.surface_velocity);
-    sound.then_some(Actuator { mount, law, motor: None, watchdog })
+    sound.then_some(Actuator { mount, law, gains: None, motor: None, watchdog })
 }
 
 fn read_propeller(reading: &Reading, node: &Node, mount: Mount, watchdog: Option<Watchdog>) -> Option<Actuator> {
@@ -364,7 +392,7 @@ fn read_propeller(reading: &Reading, node: &Node, mount: Mount, watchdog: Option
         max_rate: if is_given(node, "maxRate") { reading.attribute_real(node, "maxRate")? } else { f64::INFINITY },
         sense: if reading.attribute_text(node, "turning")? == "left" { 1.0 } else { -1.0 },
     });
-    Some(Actuator { mount, law, motor: None, watchdog })
+    Some(Actuator { mount, law, gains: None, motor: None, watchdog })
 }
 
 fn watchdog(reading: &Reading, node: &Node) -> Option<Option<Watchdog>> {

@@ -303,7 +303,18 @@ fn add_actuator(writer: &mut Writer, device: &crate::Device, actuator: &Actuator
             "MuJoCo's actuators drive joints",
         );
     };
-    if tag != "motor" {
+    let gains = actuator.gains.map(|gains| match tag {
+        "position" => vec![("kp", gains.stiffness.to_string()), ("kv", gains.damping.to_string())],
+        _ => vec![("kv", gains.damping.to_string())],
+    });
+    if actuator.gains.is_some_and(|gains| gains.integral > 0.0) {
+        writer.warn(
+            &device.source,
+            format!("the integral of '{}' is left out", device.name),
+            "MuJoCo's actuators have none",
+        );
+    }
+    if tag != "motor" && gains.is_none() {
         writer.warn(
             &device.source,
             format!("'{}' gets the gain that MuJoCo has by default", device.name),
@@ -317,10 +328,7 @@ fn add_actuator(writer: &mut Writer, device: &crate::Device, actuator: &Actuator
             1 => (joint.name.clone(), device.name.clone()),
             _ => (format!("{}_{}", joint.name, index + 1), format!("{}_{}", device.name, index + 1)),
         };
-        actuators.children.push(node(
-            tag,
-            0,
-            &[("name", joint_name(writer, joint, &own)), ("joint", joint_name(writer, joint, &name))],
-        ));
+        let names = [("name", joint_name(writer, joint, &own)), ("joint", joint_name(writer, joint, &name))];
+        actuators.children.push(node(tag, 0, &[&names[..], &gains.clone().unwrap_or_default()].concat()));
     }
 }

@@ -3,11 +3,12 @@
 
 use super::{
     super::node::Node,
-    element::{node, pose_element},
-    model::{Device, DriveKind, Model, Motion, Mount, Part, SCOPE_SEPARATOR, Vehicle},
+    element::{attribute, node, pose_element},
+    model::{Device, Drive, DriveKind, Model, Motion, Mount, Part, SCOPE_SEPARATOR, Vehicle},
     names::Names,
     text::UniqueNames,
 };
+use crate::text::tree::Attribute;
 
 /// Adds the devices, with ports from the next one on; 0 stays 0.
 pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mut u16) {
@@ -38,7 +39,9 @@ pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mu
             DriveKind::Effort => "EffortController",
         };
         let own = drive.name.clone().unwrap_or_else(|| format!("{name}_motor"));
-        robot.children.push(device("actuator", kind, own, drive.offset));
+        let mut actuator = device("actuator", kind, own, drive.offset);
+        actuator.attributes.extend(gain_attributes(drive));
+        robot.children.push(actuator);
     }
     for vehicle in &model.vehicles {
         let name = unique("drive".to_owned());
@@ -64,6 +67,15 @@ pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mu
         let (name, port) = (unique(full(device)), port());
         robot.children.push(device_element(device, names, name, port));
     }
+}
+
+/// The gains of a drive as attributes of its actuator.
+fn gain_attributes(drive: &Drive) -> Vec<Attribute> {
+    let Some(gains) = drive.gains else { return Vec::new() };
+    let stiffness = Some(("stiffness", gains.stiffness)).filter(|_| drive.kind == DriveKind::Position);
+    let others = [("damping", gains.damping), ("integral", gains.integral)];
+    let given = stiffness.into_iter().chain(others.into_iter().filter(|(_, gain)| *gain > 0.0));
+    given.map(|(name, gain)| attribute(name, gain.to_string(), drive.offset)).collect()
 }
 
 /// Rate of the odometry of DiffDrive in Gazebo, Hz.

@@ -10,8 +10,12 @@ use crate::text::tree::Attribute;
 pub(super) const NEGLIGIBLE_COORDINATE: f64 = 1e-13;
 
 pub(in crate::xml) fn node(name: &str, offset: usize, attributes: &[(&str, String)]) -> Node {
-    let attribute = |(name, value): &(&str, String)| Attribute { name: (*name).into(), value: value.clone(), offset };
-    Node { name: name.into(), offset, attributes: attributes.iter().map(attribute).collect(), ..Node::default() }
+    let attributes = attributes.iter().map(|(name, value)| attribute(name, value.clone(), offset)).collect();
+    Node { name: name.into(), offset, attributes, ..Node::default() }
+}
+
+pub(super) fn attribute(name: &str, value: String, offset: usize) -> Attribute {
+    Attribute { name: name.into(), value, offset }
 }
 
 /// A number with 15 digits, without the rounding beyond them.

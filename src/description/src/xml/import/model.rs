@@ -5,6 +5,7 @@ use simpartner_model::{ContactDimensions, Pose};
 use simpartner_wire::signal::DeviceKind;
 
 use super::{super::reading::Reading, finish::Finish};
+use crate::ServoGains;
 
 /// A robot, or all that moves in a world.
 #[derive(Debug, Default)]
@@ -208,6 +209,8 @@ pub(super) enum DriveKind {
 #[derive(Debug, Clone)]
 pub(super) struct Drive {
     pub(super) kind: DriveKind,
+    /// Gains that the file gives, in the units of our joints.
+    pub(super) gains: Option<ServoGains>,
     /// Its name; `None` for the name of the joint with `_motor` appended.
     pub(super) name: Option<String>,
     pub(super) offset: usize,

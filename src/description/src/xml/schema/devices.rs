@@ -148,6 +148,25 @@ pub(super) const ACTUATOR: Element = element(
             "0",
             "derivative gain of an AngleController: reduction of the velocity for each unit of velocity",
         ),
+        optional(
+            "stiffness",
+            Positive(1e15),
+            "N m/rad or N/m",
+            "effort of a PositionController for each unit of error; without it 1e5, and a damping of 1e3",
+        ),
+        optional(
+            "damping",
+            Within(0.0, 1e15),
+            "N m s/rad or N s/m",
+            "effort of a PositionController against each unit of velocity, 0 if only the stiffness is given; of a \
+             JointController for each unit of error of its velocity, without it 1e8",
+        ),
+        optional(
+            "integral",
+            Within(0.0, 1e15),
+            "",
+            "effort of a PositionController or JointController for each unit of its integrated error; without it 0",
+        ),
         optional("thrustCoefficient", NotNegative, "N s²/rad²", "thrust of a propeller over the square of its rate"),
         default(
             "torqueCoefficient",

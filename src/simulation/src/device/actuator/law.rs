@@ -2,8 +2,8 @@
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
-use simpartner_description::{Frame, Law, MotorLimits, PidGains, Propeller, Push};
-use simpartner_dynamics::{JointState, Motor, Wrench};
+use simpartner_description::{Frame, Law, MotorLimits, PidGains, Propeller, Push, ServoGains};
+use simpartner_dynamics::{JointState, Motor, Servo, Wrench};
 use simpartner_wire::signal::set_fields;
 
 /// Maximum effort on each axis, N m or N, with which an actuator holds the initial pose until its first command (thesis
@@ -24,12 +24,13 @@ pub(in crate::device) fn holding_motor(target: f64, position: f64, timestep: f64
 #[derive(Debug, Clone)]
 pub(super) struct Driver {
     law: Law,
+    gains: Option<ServoGains>,
     limits: Option<MotorLimits>,
     /// The last command, or the default before it. If the law has maximum efforts, these three values come first.
     setting: Vec<f64>,
     /// Coordinates that the actuator holds until its first command, rad or m.
     initial: [f64; 3],
-    /// Integrals of an angle controller's errors, rad s or m s; the first is the rate of a propeller, rad/s.
+    /// Integrals of the errors, rad s or m s, of a velocity rad or m; the first is the rate of a propeller, rad/s.
     memory: [f64; 3],
     /// True until the first command.
     holding: bool,
@@ -59,7 +60,7 @@ impl Driver {
             Law::Propeller(_) => setting = vec![0.0],
             Law::Force(push) => setting = [push.force.to_array(), push.torque.to_array()].concat(),
         }
-        Self { law: spec.law, limits: spec.motor, setting, initial, memory: [0.0; 3], holding: true }
+        Self { law: spec.law, gains: spec.gains, limits: spec.motor, setting, initial, memory: [0.0; 3], holding: true }
     }
 
     pub(super) fn setting(&self) -> &[f64] {
@@ -139,11 +140,44 @@ impl Driver {
             return holding_motor(self.initial[axis], measured.position[axis], timestep, max_effort);
         }
         match self.law {
-            Law::Velocity => Motor::Velocity { target: self.setting[axis + 3], max_effort },
-            Law::Position => Motor::Position { target: self.setting[axis + 3], max_effort },
+            Law::Velocity | Law::Position => {
+                let target = self.setting[axis + 3];
+                match (self.gains, self.law) {
+                    (Some(gains), _) => self.servo(gains, axis, measured, timestep),
+                    (None, Law::Velocity) => Motor::Velocity { target, max_effort },
+                    (None, _) => Motor::Position { target, max_effort },
+                }
+            }
             Law::Effort => Motor::Effort(self.setting[axis]),
             Law::Force(_) | Law::Surface(_) | Law::Propeller(_) => Motor::Off,
             Law::Angle(_) => Motor::Velocity { target: self.angle_control(axis, measured, timestep), max_effort },
+        }
+    }
+
+    /// Motor of a position or velocity controller with gains of its own. The integral is a shift of the target.
+    fn servo(&mut self, gains: ServoGains, axis: usize, measured: &JointState, timestep: f64) -> Motor {
+        let (max_effort, target) = (self.setting[axis], self.setting[axis + 3]);
+        let ServoGains { stiffness, damping, integral } = gains;
+        let is_position = matches!(self.law, Law::Position);
+        let now = if is_position { measured.position[axis] } else { measured.rate[axis] };
+        if integral > 0.0 {
+            self.integrate(axis, target - now, measured.effort[axis], measured, timestep);
+        }
+        Motor::Servo(if is_position {
+            let position = target + integral / stiffness * self.memory[axis];
+            Servo { position, stiffness, damping, max_effort, ..Servo::OFF }
+        } else {
+            let rate = target + integral / damping * self.memory[axis];
+            Servo { rate, damping, max_effort, ..Servo::OFF }
+        })
+    }
+
+    /// Adds an error to its integral, unless the motor is saturated and the error would increase its effort
+    /// (anti-windup). `effort` has the sign of the motor's effort.
+    fn integrate(&mut self, axis: usize, error: f64, effort: f64, measured: &JointState, timestep: f64) {
+        let is_saturated = measured.effort[axis].abs() >= self.setting[axis];
+        if !(is_saturated && error * effort > 0.0) {
+            self.memory[axis] += error * timestep;
         }
     }
 
@@ -170,14 +204,11 @@ impl Driver {
     /// The derivative is that of the measurement, so that a new target gives no kick. While the motor is saturated and
     /// the error would increase its effort, the integral does not grow (anti-windup).
     fn angle_control(&mut self, axis: usize, measured: &JointState, timestep: f64) -> f64 {
-        let (max_effort, target) = (self.setting[axis], self.setting[axis + 3]);
+        let target = self.setting[axis + 3];
         let [proportional, integral, derivative] = [self.setting[6], self.setting[7], self.setting[8]];
         let error = target - measured.position[axis];
         let rate = proportional * error + integral * self.memory[axis] - derivative * measured.rate[axis];
-        let is_saturated = measured.effort[axis].abs() >= max_effort;
-        if !(is_saturated && error * (rate - measured.rate[axis]) > 0.0) {
-            self.memory[axis] += error * timestep;
-        }
+        self.integrate(axis, error, rate - measured.rate[axis], measured, timestep);
         rate
     }
 }

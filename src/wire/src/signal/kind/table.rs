@@ -271,14 +271,25 @@ device_kinds! {
             ],
         )
     },
-    JointController: actuator(
-        "Drives each axis of its joint to a target velocity, with at most the maximum force.",
-        &[
-            MAX_EFFORT,
-            command("velocity", &["velocity_1", "velocity_2", "velocity_3"], "rad/s", "m/s", -MAX_TARGET, MAX_TARGET),
-        ],
-        &[6],
-    ),
+    JointController: Description {
+        attributes: &["damping", "integral"],
+        ..actuator(
+            "Drives each axis of its joint to a target velocity, with at most the maximum force. Its effort is `damping` \
+             times the error of the velocity, plus `integral` times the integrated error.",
+            &[
+                MAX_EFFORT,
+                command(
+                    "velocity",
+                    &["velocity_1", "velocity_2", "velocity_3"],
+                    "rad/s",
+                    "m/s",
+                    -MAX_TARGET,
+                    MAX_TARGET,
+                ),
+            ],
+            &[6],
+        )
+    },
     AngleController: Description {
         attributes: &["p", "i", "d"],
         ..actuator(
@@ -294,13 +305,28 @@ device_kinds! {
             &[6, 9],
         )
     },
-    PositionController: actuator(
-        "Holds each axis of its joint at a target coordinate, like a spring of 1e5 N m/rad (N/m) with a damper of 1e3 \
-         N m s/rad (N s/m), with at most the maximum force. For a ball joint the target is a rotation vector, and the \
-         spring acts along the shortest rotation.",
-        &[MAX_EFFORT, command("position", &["position_1", "position_2", "position_3"], "rad", "m", -MAX_TARGET, MAX_TARGET)],
-        &[3, 6],
-    ),
+    PositionController: Description {
+        attributes: &["stiffness", "damping", "integral"],
+        ..actuator(
+            "Holds each axis of its joint at a target coordinate, like a spring with a damper, with at most the maximum \
+             force: `stiffness` times the error, plus `integral` times the integrated error, minus `damping` times the \
+             velocity. Spring and damper are evaluated at the end of the step, which is stable for all gains. The \
+             integral does not grow while the effort is at its limit. For a ball joint the target is a rotation vector, \
+             and the spring acts along the shortest rotation.",
+            &[
+                MAX_EFFORT,
+                command(
+                    "position",
+                    &["position_1", "position_2", "position_3"],
+                    "rad",
+                    "m",
+                    -MAX_TARGET,
+                    MAX_TARGET,
+                ),
+            ],
+            &[3, 6],
+        )
+    },
     EffortController: actuator(
         "Exerts a torque about, or a force along, each axis of its joint.",
         &[command("effort", &["effort_1", "effort_2", "effort_3"], "N m", "N", -EFFORT_BOUND, EFFORT_BOUND)],

@@ -14,7 +14,7 @@ use super::{
     plugin_table::{DEVICE_PLUGINS, DRIVE_PLUGINS, Driven, JOINT_NAME, LEFT_OUT_PLUGINS, SILENT_PLUGINS},
     text,
 };
-use crate::{text::numbers::shorten, xml::node::Node};
+use crate::{ServoGains, text::numbers::shorten, xml::node::Node};
 
 const ON_LINK: [&str; 5] = ["bodyName", "body_name", "frameName", "link_name", "linkName"];
 const ON_JOINT: [&str; 2] = ["jointName", "joint_name"];
@@ -26,7 +26,7 @@ impl Gazebo<'_, '_, '_> {
         let is = |part: &str| names.iter().any(|name| name.contains(&part.to_ascii_lowercase()));
         if let Some((_, driven, vehicle)) = DRIVE_PLUGINS.iter().find(|(part, ..)| is(part)) {
             if !vehicle.is_some_and(|kind| self.add_vehicle(node, kind)) {
-                self.drive(node, driven);
+                self.drive(node, driven, names.iter().any(|name| name.contains("trajectory")));
             }
             return true;
         }
@@ -68,7 +68,7 @@ impl Gazebo<'_, '_, '_> {
         self.notes.add(node.offset, format!("the plugin {} is left out", shorten(name)), meaning);
     }
 
-    fn drive(&mut self, node: &Node, driven: &[Driven]) {
+    fn drive(&mut self, node: &Node, driven: &[Driven], is_trajectory: bool) {
         let mut drives_all = false;
         for (tags, kind) in driven {
             // An element may have several names, separated by blanks.
@@ -76,11 +76,12 @@ impl Gazebo<'_, '_, '_> {
             let names: Vec<&str> = named.iter().flat_map(|node| node.text.split_whitespace()).collect();
             let is_all = names.is_empty() && *tags == JOINT_NAME;
             drives_all |= is_all;
+            let gains = if *tags == JOINT_NAME && !is_trajectory { self.controller_gains(node, *kind) } else { None };
             let effort = ["max_wheel_torque", "wheelTorque", "torque"].iter().find_map(|tag| self.positive(node, tag));
             for joint in &mut self.model.joints[self.first_joint..] {
                 let moves = [Motion::Turning, Motion::Sliding].contains(&joint.motion);
                 if moves && (names.contains(&joint.name.as_str()) || is_all) {
-                    joint.drive = Some(Drive { kind: *kind, name: None, offset: node.offset });
+                    joint.drive = Some(Drive { kind: *kind, gains, name: None, offset: node.offset });
                     let bounds = [joint.max_effort, effort.filter(|_| *kind == DriveKind::Velocity)];
                     joint.max_effort = bounds.into_iter().flatten().reduce(f64::min);
                 }
@@ -97,14 +98,14 @@ impl Gazebo<'_, '_, '_> {
             "a plugin that drives {} is a controller on each joint",
             if drives_all { "all joints" } else { "joints" }
         );
-        let meaning = "each joint has a port, and clients turn commands for a vehicle into those of wheels; topics and gains are not taken over";
+        let meaning = "each joint has a port, and clients turn commands for a vehicle into those of wheels; topics are not taken over";
         self.notes.add(node.offset, what, meaning);
         let is_gain = |child: &&Node| {
             let name = child.name.to_ascii_lowercase();
             ["p_gain", "i_gain", "d_gain", "pid"].iter().any(|gain| name.contains(gain))
         };
-        if let Some(gain) = node.children.iter().find(is_gain) {
-            let meaning = "its joints are held as stiffly as their efforts allow; an AngleController has p, i and d";
+        if let Some(gain) = node.children.iter().find(is_gain).filter(|_| is_trajectory) {
+            let meaning = "its joints are held as stiffly as their efforts allow; a PositionController has gains";
             self.notes.add(gain.offset, "gains of a plugin are left out", meaning);
         }
     }
@@ -172,6 +173,28 @@ impl Gazebo<'_, '_, '_> {
     }
 
     /// A number above 0 in a child element, or none.
+    /// Gains of a plugin JointPositionController, or of a JointController that uses forces. Gains that are not given are
+    /// Gazebo's, but for its integral, whose contribution it limits to 1 N m.
+    fn controller_gains(&self, node: &Node, kind: DriveKind) -> Option<ServoGains> {
+        let is_set = |tag| text(node, tag).is_some_and(|text| matches!(text.trim(), "true" | "1"));
+        let gain = |tag, default: f64| number(self.reading, node, tag).unwrap_or(default).max(0.0);
+        let (proportional, integral) = (gain("p_gain", 1.0), gain("i_gain", 0.0));
+        let gains = match kind {
+            DriveKind::Position if !is_set("use_velocity_commands") => {
+                ServoGains { stiffness: proportional, damping: gain("d_gain", 0.01), integral }
+            }
+            DriveKind::Velocity if is_set("use_force_commands") => {
+                ServoGains { stiffness: 0.0, damping: proportional, integral }
+            }
+            _ => return None,
+        };
+        if let Some(limit) = node.children.iter().find(|child| ["i_max", "i_min"].contains(&child.name.as_str())) {
+            let what = format!("<{}> of a plugin is left out", limit.name);
+            self.notes.add(limit.offset, what, "its integral grows until the effort is at its limit");
+        }
+        Some(gains).filter(|_| proportional > 0.0)
+    }
+
     pub(super) fn positive(&self, node: &Node, tag: &str) -> Option<f64> {
         number(self.reading, node, tag).filter(|number| *number > 0.0)
     }

@@ -10,7 +10,11 @@ use super::{
     defaults::ACTUATOR_TAGS,
     importer::Mjcf,
 };
-use crate::{text::numbers::shorten, xml::node::Node};
+use crate::{
+    ServoGains,
+    text::numbers::shorten,
+    xml::{node::Node, reading::Reading},
+};
 
 /// Attributes that name an actuator's target, in order of precedence.
 const TARGET_ATTRIBUTES: [&str; 7] = ["joint", "jointinparent", "tendon", "site", "slidersite", "cranksite", "body"];
@@ -72,7 +76,9 @@ impl Mjcf<'_, '_> {
         let bounds = [strongest("forcelimited", "forcerange"), by_control, self.model.joints[place].max_effort];
         let joint = &mut self.model.joints[place];
         joint.max_effort = bounds.into_iter().flatten().reduce(f64::min);
-        joint.drive = Some(Drive { kind, name: attribute(node, "name").map(str::to_owned), offset: node.offset });
+        let gains = drive_gains(self.reading, node, kind).map(|gains| gains.behind_gear(gear));
+        joint.drive =
+            Some(Drive { kind, gains, name: attribute(node, "name").map(str::to_owned), offset: node.offset });
     }
 
     /// A fixed tendon of one joint, or of joints coupled to one: its drive acts on that joint, with the sum of the
@@ -155,17 +161,13 @@ impl Mjcf<'_, '_> {
                 );
             }
         };
-        let held = "a position is held as stiffly as the effort allows";
         match node.name.as_str() {
             "motor" => Some(DriveKind::Effort),
             "position" | "intvelocity" => {
-                ["kp", "kv", "dampratio"].into_iter().for_each(|name| tell(name, held));
+                tell("dampratio", "a position is damped by 'kv' alone");
                 Some(DriveKind::Position)
             }
-            "velocity" => {
-                tell("kv", "a velocity is kept as stiffly as the effort allows");
-                Some(DriveKind::Velocity)
-            }
+            "velocity" => Some(DriveKind::Velocity),
             "general" => {
                 if attribute(node, "dyntype").is_some_and(|kind| kind != "none") {
                     self.notes.add(
@@ -179,7 +181,13 @@ impl Mjcf<'_, '_> {
                     "affine" => {
                         let bias = gain("biasprm");
                         let at = |index: usize| bias.get(index).copied().unwrap_or(0.0);
-                        tell("biasprm", held);
+                        let held = if at(1) == 0.0 { at(2) } else { at(1) };
+                        let factor = gain("gainprm").first().copied().unwrap_or(1.0);
+                        if held != 0.0 && (factor != -held || at(0) != 0.0) {
+                            let meaning = "the command is the target of the joint, not the control of MuJoCo";
+                            let what = "'gainprm' of an actuator differs from its bias";
+                            self.notes.add(self.reading.attribute_offset(node, "biasprm"), what, meaning);
+                        }
                         Some(if at(1) != 0.0 {
                             DriveKind::Position
                         } else if at(2) != 0.0 {
@@ -193,5 +201,32 @@ impl Mjcf<'_, '_> {
             }
             _ => None,
         }
+    }
+}
+
+/// Gains of an actuator that holds a position or a velocity, on its own side of the gear. Those that are not given have
+/// MuJoCo's defaults. `None` for gains that do not pull towards the target.
+fn drive_gains(reading: &Reading, node: &Node, kind: DriveKind) -> Option<ServoGains> {
+    let given = |name: &str, default: f64| number(reading, node, name).unwrap_or(default);
+    // An affine actuator's effort is gain control + b0 + b1 length + b2 velocity.
+    let bias = list(reading, node, "biasprm").unwrap_or_default();
+    let against = |index: usize| -bias.get(index).copied().unwrap_or(0.0);
+    let is_general = node.name == "general";
+    let (stiffness, damping) = match kind {
+        DriveKind::Position if is_general => (against(1), against(2)),
+        DriveKind::Position => (given("kp", 1.0), given("kv", 0.0)),
+        DriveKind::Velocity if is_general => (0.0, against(2)),
+        DriveKind::Velocity => (0.0, given("kv", 1.0)),
+        DriveKind::Effort => return None,
+    };
+    let main = if kind == DriveKind::Position { stiffness } else { damping };
+    (main > 0.0 && damping >= 0.0).then_some(ServoGains { stiffness, damping, integral: 0.0 })
+}
+
+impl ServoGains {
+    /// The gains at the joint behind a gear: position and effort are each multiplied by its ratio.
+    fn behind_gear(self, ratio: f64) -> Self {
+        let square = ratio * ratio;
+        Self { stiffness: square * self.stiffness, damping: square * self.damping, ..self }
     }
 }

@@ -327,7 +327,7 @@ impl<'r, 'a> Sdf<'r, 'a> {
             .filter(|joint| [Motion::Turning, Motion::Sliding].contains(&joint.motion))
         {
             let kind = if joint.limits.is_some() { DriveKind::Position } else { DriveKind::Velocity };
-            joint.drive.get_or_insert(Drive { kind, name: None, offset: joint.offset });
+            joint.drive.get_or_insert(Drive { kind, gains: None, name: None, offset: joint.offset });
         }
     }
 

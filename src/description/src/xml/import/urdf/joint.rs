@@ -170,7 +170,7 @@ fn read_joint(
         max_rate: bound("velocity"),
         damping: loss("damping"),
         friction: loss("friction"),
-        drive: Some(Drive { kind, name: None, offset: node.offset }),
+        drive: Some(Drive { kind, gains: None, name: None, offset: node.offset }),
         pose: read_origin(reading, node),
         axis,
         ..Joint::new(name, node.offset, motion, ends)
