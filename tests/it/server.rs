@@ -177,14 +177,14 @@ impl Client {
 fn a_server_closes_while_its_clients_go_on_asking() {
     for round in 0..40 {
         let mut rig = Rig::start(settings());
-        let addresses = [rig.control, rig.devices[2], rig.robot];
-        let clients = addresses.map(|address| {
+        let requests = [(rig.control, "STEP 3\n"), (rig.control, "STATE\n"), (rig.devices[2], "1 0 0 1 0 0\n")];
+        let clients = requests.map(|(address, request)| {
             std::thread::spawn(move || {
                 let stream = TcpStream::connect(address).unwrap();
                 let mut answers = BufReader::new(stream.try_clone().unwrap());
                 let mut answer = String::new();
                 // It ends with the connection, and by nothing else.
-                while (&stream).write_all(b"0 0 0 0 0 0\n").is_ok()
+                while (&stream).write_all(request.as_bytes()).is_ok()
                     && answers.read_line(&mut answer).is_ok_and(|n| n > 0)
                 {
                     answer.clear();
@@ -197,7 +197,9 @@ fn a_server_closes_while_its_clients_go_on_asking() {
         let closed = rig.runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), server).await });
         assert!(closed.is_ok(), "round {round}: the server still serves its clients");
         clients.into_iter().for_each(|client| client.join().unwrap());
-        rig.end();
+        let _ = rig.runtime.block_on(rig.handle.control(Control::Quit));
+        rig.thread.take().unwrap().join().unwrap().unwrap();
+        rig.log.join().unwrap();
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::{
-    DeviceSpec, World,
+    DeviceSpec, Law, World,
     xml::{self, Document, ImportOptions, Wanted},
 };
 use simpartner_model::{Axis, Body, FreeAxis, JointKind, Shape};

@@ -11,7 +11,7 @@ use simpartner_dynamics::{EngineKind, Settings};
 use simpartner_model::{Axis, JointId, JointKind, Pose, Timestep};
 use simpartner_wire::signal::EventKind;
 
-use super::{H, Run, faults::wheel, is_exact, near};
+use super::{H, Run, device, faults::wheel, is_exact, near};
 
 fn with(mut world: World, motor: Option<MotorLimits>, watchdog: Option<Watchdog>) -> World {
     let DeviceSpec::Actuator(actuator) = &mut world.devices[0].spec else { panic!("the motor comes first") };
@@ -91,7 +91,7 @@ fn an_integral_takes_the_error_of_a_load_away() {
         let mut world = with_gains(Law::Position, 50.0, 15.0, integral);
         let joint = world.mechanism.joints[0].clone();
         let push = Push { frame: Frame::World, force: DVec3::ZERO, torque: DVec3::Z * load };
-        world.devices.push(device("push", Actuator::on(joint.child, Pose::IDENTITY, push).into()));
+        world.devices.push(device("push", Actuator::on(joint.child, Pose::IDENTITY, push)));
         let mut run = Run::of(world);
         run.drive("motor", &[100.0, 100.0, 100.0, 0.0, 0.0, 0.2]);
         run.steps(8000);
