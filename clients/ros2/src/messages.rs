@@ -93,6 +93,7 @@ messages! {
             header: Header, status: NavSatStatus, latitude: f64, longitude: f64, altitude: f64,
             position_covariance: [f64; 9], position_covariance_type: u8,
         }
+        MagneticField { header: Header, magnetic_field: Vector3, magnetic_field_covariance: [f64; 9] }
         FluidPressure { header: Header, fluid_pressure: f64, variance: f64 }
         Range {
             header: Header, radiation_type: u8, field_of_view: f32, min_range: f32, max_range: f32, range: f32,

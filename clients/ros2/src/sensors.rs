@@ -6,9 +6,9 @@ use bevy_math::{DQuat, DVec3};
 use crate::{
     frames::{Axes, Pose},
     messages::{
-        Bool, Float64MultiArray, FluidPressure, Header, Imu, LaserScan, NavSatFix, NavSatStatus, PointCloud2,
-        PointField, PointStamped, PoseStamped, Range, RosMessage, Time, Twist, TwistStamped, Vector3Stamped, Wrench,
-        WrenchStamped,
+        Bool, Float64MultiArray, FluidPressure, Header, Imu, LaserScan, MagneticField, NavSatFix, NavSatStatus,
+        PointCloud2, PointField, PointStamped, PoseStamped, Range, RosMessage, Time, Twist, TwistStamped,
+        Vector3Stamped, Wrench, WrenchStamped,
     },
     ros::{Profile, Ros},
     scene::{Device, Scene},
@@ -53,6 +53,8 @@ pub enum Kind {
     Pressed,
     /// `sensor_msgs/FluidPressure`
     Pressure,
+    /// `sensor_msgs/MagneticField`
+    Field,
     /// `std_msgs/Float64MultiArray`, all numbers: ROS has no message of a wheel in soil, of heights and of air speeds
     Numbers,
     /// `nav_msgs/Odometry`: see [`crate::odometry`]
@@ -71,7 +73,7 @@ impl Kind {
             Self::Pose => 7,
             Self::Twist | Self::Wrench | Self::Joint | Self::Odometry => 6,
             Self::North => 4,
-            Self::Point | Self::Accelerometer | Self::Gyroscope | Self::NavSatFix => 3,
+            Self::Point | Self::Field | Self::Accelerometer | Self::Gyroscope | Self::NavSatFix => 3,
             Self::Range | Self::Scan | Self::Pressed | Self::Pressure | Self::Numbers | Self::Camera => 1,
         }
     }
@@ -100,6 +102,7 @@ pub const TABLE: &[(&str, Kind)] = &[
     ("AltimeterSensor", Kind::Numbers),
     ("AirSpeedSensor", Kind::Numbers),
     ("BarometerSensor", Kind::Pressure),
+    ("MagnetometerSensor", Kind::Field),
     ("OdometrySensor", Kind::Odometry),
     ("JointEncoder", Kind::Joint),
 ];
@@ -178,6 +181,12 @@ pub fn publisher(
             WrenchStamped { header: Header::new(stamp, &frame), wrench }
         })?),
         Some(Kind::Pressed) => Some(open(ros, topic, profile, |v, _| Bool { data: v[0] != 0.0 })?),
+        Some(Kind::Field) => Some(open(ros, topic, profile, move |v, stamp| MagneticField {
+            header: Header::new(stamp, &frame),
+            magnetic_field: axes.vector(vector(v)).into(),
+            // Unknown.
+            magnetic_field_covariance: [0.0; 9],
+        })?),
         Some(Kind::Pressure) => Some(open(ros, topic, profile, move |v, stamp| FluidPressure {
             header: Header::new(stamp, &frame),
             fluid_pressure: v[0],

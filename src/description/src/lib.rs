@@ -30,6 +30,7 @@ pub use source::{Content, SourceFile, Warning};
 pub use vehicle::{MotionLimits, Steering, Track, Vehicle, VehicleWheel};
 pub use watchdog::{OnTimeout, Watchdog};
 
+use bevy_math::DVec3;
 use simpartner_model::{DeviceId, GraspTask, Mechanism, Robot};
 use simpartner_wire::signal::Port;
 
@@ -42,6 +43,8 @@ pub struct World {
     pub mechanism: Mechanism,
     /// Geographic position of its origin.
     pub geographic_origin: GeographicOrigin,
+    /// Magnetic flux density in world axes, T; `None` for the earth's at the geographic origin.
+    pub magnetic_field: Option<DVec3>,
     /// The combined port of each robot, with all its readings and commands.
     pub combined_ports: Vec<Port>,
     /// Sensors and actuators, in the order of their ids.

@@ -4,7 +4,7 @@ use std::fs;
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::{
-    DeviceSpec, Law, World,
+    DeviceSpec, World,
     xml::{self, Document, ImportOptions, Wanted},
 };
 use simpartner_model::{Axis, Body, FreeAxis, JointKind, Shape};
@@ -158,40 +158,6 @@ fn masses_follow_from_geoms_or_are_given() {
     // Turned by a quarter about x, the second and third moment change places.
     for column in 0..3 {
         close(arm.tensor.col(column), DMat3::from_diagonal(DVec3::new(0.2, 0.4, 0.3)).col(column));
-    }
-}
-
-/// Gains of actuators are those at the joint: behind a gear, with MuJoCo's defaults, in each of its spellings.
-#[test]
-fn gains_of_actuators_are_taken_over() {
-    let gains = |actuator: &str| {
-        let world = read(&format!(
-            "<mujoco><worldbody><body name='b'><joint name='j'/><geom size='0.1'/></body></worldbody>\
-             <actuator>{actuator}</actuator></mujoco>"
-        ));
-        let driven = world.devices.iter().find_map(|device| match &device.spec {
-            DeviceSpec::Actuator(actuator) => Some(actuator.clone()),
-            _ => None,
-        });
-        let actuator = driven.unwrap();
-        (actuator.law, actuator.gains.map(|gains| [gains.stiffness, gains.damping, gains.integral]))
-    };
-    for (actuator, law, expected) in [
-        ("<position joint='j'/>", Law::Position, Some([1.0, 0.0, 0.0])),
-        ("<position joint='j' kp='80' kv='3'/>", Law::Position, Some([80.0, 3.0, 0.0])),
-        ("<position joint='j' kp='80' kv='3' gear='5'/>", Law::Position, Some([2000.0, 75.0, 0.0])),
-        ("<velocity joint='j'/>", Law::Velocity, Some([0.0, 1.0, 0.0])),
-        ("<velocity joint='j' kv='7' gear='-2'/>", Law::Velocity, Some([0.0, 28.0, 0.0])),
-        (
-            "<general joint='j' gainprm='40' biastype='affine' biasprm='0 -40 -2'/>",
-            Law::Position,
-            Some([40.0, 2.0, 0.0]),
-        ),
-        ("<general joint='j' gainprm='9' biastype='affine' biasprm='0 0 -9'/>", Law::Velocity, Some([0.0, 9.0, 0.0])),
-        ("<motor joint='j' gear='5'/>", Law::Effort, None),
-        ("<general joint='j' biastype='affine' biasprm='0 40 0'/>", Law::Position, None),
-    ] {
-        assert_eq!(gains(actuator), (law, expected), "{actuator}");
     }
 }
 

@@ -163,6 +163,30 @@ fn a_gnss_sensor_tells_the_place_on_the_ellipsoid() {
     assert!(off < 4e-3, "{off} m off at {read:?}");
 }
 
+/// Near Helsinki the earth's field is 52.5 uT strong and dips by 73.5 degrees, 10 degrees to the east of north. A field of
+/// the world's file takes its place. The reading turns with the sensor.
+#[test]
+fn a_magnetometer_reads_the_field_in_its_axes() {
+    let mut world = cube_at(4.0);
+    world.geographic_origin =
+        GeographicOrigin { latitude: 60.17f64.to_radians(), longitude: 24.94f64.to_radians(), ..Default::default() };
+    let turned = DQuat::from_euler(bevy_math::EulerRot::XYZ, 0.3, -1.1, 2.0);
+    world.devices = vec![
+        device("level", on(DVec3::ZERO, DQuat::IDENTITY, DeviceKind::MagnetometerSensor)),
+        device("turned", on(DVec3::ZERO, turned, DeviceKind::MagnetometerSensor)),
+    ];
+    let read = |world: &World, name: &str| DVec3::from_slice(Run::of(world.clone()).read(name));
+    let field = read(&world, "level");
+    // x is north, y up, z east.
+    let (level, declination) = (field.x.hypot(field.z), field.z.atan2(field.x).to_degrees());
+    let dip = (-field.y).atan2(level).to_degrees();
+    assert!((field.length() - 52.5e-6).abs() < 0.8e-6, "{} T", field.length());
+    assert!((dip - 73.5).abs() < 1.0 && (declination - 10.0).abs() < 1.5, "dip {dip}, declination {declination}");
+    assert!(read(&world, "turned").distance(turned.inverse() * field) < 1e-18);
+    world.magnetic_field = Some(DVec3::new(1e-5, 2e-5, 3e-5));
+    assert_eq!(read(&world, "level"), DVec3::new(1e-5, 2e-5, 3e-5));
+}
+
 #[test]
 fn a_compass_counts_clockwise_from_the_worlds_x_axis() {
     for (turn, world_heading, expected) in [

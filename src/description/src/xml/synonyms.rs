@@ -41,7 +41,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("inertialunit", &["ImuSensor"]),
     ("gps", &["GnssSensor"]),
     ("navsat", &["GnssSensor"]),
-    ("magnetometer", &["CompassSensor"]),
+    ("magnetometer", &["MagnetometerSensor"]),
     ("bumper", &["BumperSensor"]),
     ("touch", &["BumperSensor", "ContactSensor"]),
     ("touchsensor", &["BumperSensor", "ContactSensor"]),

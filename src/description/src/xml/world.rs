@@ -44,6 +44,7 @@ pub(super) fn read_with_robot(reading: &Reading, root: &Node, mut prepared: Opti
         geographic_origin: child(root, "geographicOrigin")
             .and_then(|node| read_origin(reading, node))
             .unwrap_or_default(),
+        magnetic_field: child(root, "magneticField").and_then(|node| vector(reading, node)),
         sources: vec![SourceFile::new(reading.path, reading.text)],
         ..World::default()
     };

@@ -414,6 +414,11 @@ fn shifted(mass: f64, r: DVec3) -> DMat3 {
 }
 
 impl Model {
+    /// True if something of it measures the magnetic field.
+    pub(super) fn measures_field(&self) -> bool {
+        self.devices.iter().any(|device| device.kind == DeviceKind::MagnetometerSensor)
+    }
+
     /// Fixes the root to the world if requested, or if it has no mass.
     pub(super) fn fix_root(&mut self, reading: &Reading, is_wanted: bool) {
         let has_joint = self.joints.iter().any(|joint| joint.parent == self.root);

@@ -21,6 +21,7 @@ pub(super) struct Scene {
     /// m/s²; `None` if the file has none.
     pub(super) gravity: Option<DVec3>,
     pub(super) fluids: WorldFluids,
+    pub(super) geography: Geography,
     pub(super) ground: Option<Ground>,
     pub(super) terrain: Option<Terrain>,
     pub(super) lights: Lights,
@@ -52,6 +53,33 @@ pub(super) struct Terrain {
     pub(super) heights: Vec<f64>,
     pub(super) surface: Surface,
     pub(super) offset: usize,
+}
+
+/// The place of a world on the earth, and its magnetic field.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Geography {
+    /// Latitude and longitude in degrees, altitude in metres, and heading of the x axis in radians, clockwise from north.
+    pub(super) origin: Option<[f64; 4]>,
+    /// Magnetic flux density, T.
+    pub(super) magnetic_field: Option<DVec3>,
+}
+
+impl Geography {
+    fn elements(&self, offset: usize) -> impl Iterator<Item = Node> {
+        let origin = self.origin.map(|numbers| {
+            let names = ["latitude", "longitude", "altitude", "heading"];
+            let attributes: Vec<_> = names.into_iter().zip(numbers.map(digits)).collect();
+            node("geographicOrigin", offset, &attributes)
+        });
+        let field = self.magnetic_field.map(|field| node("magneticField", offset, &coordinates_of_field(y_up(field))));
+        origin.into_iter().chain(field)
+    }
+}
+
+/// The attributes of a field: its parts are far smaller than lengths are.
+fn coordinates_of_field(field: DVec3) -> [(&'static str, String); 3] {
+    let [x, y, z] = field.to_array().map(digits);
+    [("x", x), ("y", y), ("z", z)]
 }
 
 impl Scene {
@@ -195,6 +223,7 @@ impl Scene {
             let [x, y, z] = y_up(gravity).to_array().map(digits);
             world.children.push(node("gravity", self.offset, &[("x", x), ("y", y), ("z", z)]));
         }
+        world.children.extend(self.geography.elements(self.offset));
         let WorldFluids { air, water, .. } = self.fluids;
         world.children.extend(air.map(|density| node("air", self.offset, &[("density", digits(density))])));
         world.children.extend(water.map(|[density, level]| {

@@ -34,6 +34,19 @@ pub(super) const GEOGRAPHIC_ORIGIN: Element = element(
     Empty,
 );
 
+/// `<magneticField>`
+pub(super) const MAGNETIC_FIELD: Element = element(
+    "magneticField",
+    "The magnetic field that a MagnetometerSensor measures, world axes, everywhere the same. Without it, the field is the \
+     earth's at the `<geographicOrigin>`.",
+    &[
+        default("x", Within(-100.0, 100.0), "T", "0", "flux density along x"),
+        default("y", Within(-100.0, 100.0), "T", "0", "flux density along y, upwards"),
+        default("z", Within(-100.0, 100.0), "T", "0", "flux density along z"),
+    ],
+    Empty,
+);
+
 /// `<sensor>`
 pub(super) const SENSOR: Element = element(
     "sensor",

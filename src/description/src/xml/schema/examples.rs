@@ -9,6 +9,7 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
     ("surface", "<surface friction=\"0.8\"/>                     <!-- level ground through the origin -->"),
     ("gravity", "<gravity y=\"-1.62\"/>                           <!-- the moon -->"),
     ("geographicOrigin", "<geographicOrigin latitude=\"60.1867\" longitude=\"24.8277\" altitude=\"25\"/>"),
+    ("magneticField", "<magneticField x=\"2e-5\" y=\"-4.5e-5\"/>        <!-- in the north of Europe -->"),
     ("air", "<air windX=\"3\" shearExponent=\"0.14\" gust=\"0.8\"/>"),
     ("water", "<water density=\"1025\" currentX=\"0.5\"/>"),
     ("drag", "<drag coefficient=\"0.47\" area=\"0.01\"/>        <!-- a ball -->"),

@@ -143,7 +143,7 @@ impl Driver {
             Law::Velocity | Law::Position => {
                 let target = self.setting[axis + 3];
                 match (self.gains, self.law) {
-                    (Some(gains), _) => self.servo(gains, axis, measured, timestep),
+                    (Some(gains), _) => self.servo_motor(gains, axis, measured, timestep),
                     (None, Law::Velocity) => Motor::Velocity { target, max_effort },
                     (None, _) => Motor::Position { target, max_effort },
                 }
@@ -155,13 +155,13 @@ impl Driver {
     }
 
     /// Motor of a position or velocity controller with gains of its own. The integral is a shift of the target.
-    fn servo(&mut self, gains: ServoGains, axis: usize, measured: &JointState, timestep: f64) -> Motor {
+    fn servo_motor(&mut self, gains: ServoGains, axis: usize, measured: &JointState, timestep: f64) -> Motor {
         let (max_effort, target) = (self.setting[axis], self.setting[axis + 3]);
         let ServoGains { stiffness, damping, integral } = gains;
         let is_position = matches!(self.law, Law::Position);
         let now = if is_position { measured.position[axis] } else { measured.rate[axis] };
         if integral > 0.0 {
-            self.integrate(axis, target - now, measured.effort[axis], measured, timestep);
+            self.add_to_integral(axis, target - now, measured.effort[axis], measured, timestep);
         }
         Motor::Servo(if is_position {
             let position = target + integral / stiffness * self.memory[axis];
@@ -174,7 +174,7 @@ impl Driver {
 
     /// Adds an error to its integral, unless the motor is saturated and the error would increase its effort
     /// (anti-windup). `effort` has the sign of the motor's effort.
-    fn integrate(&mut self, axis: usize, error: f64, effort: f64, measured: &JointState, timestep: f64) {
+    fn add_to_integral(&mut self, axis: usize, error: f64, effort: f64, measured: &JointState, timestep: f64) {
         let is_saturated = measured.effort[axis].abs() >= self.setting[axis];
         if !(is_saturated && error * effort > 0.0) {
             self.memory[axis] += error * timestep;
@@ -208,7 +208,7 @@ impl Driver {
         let [proportional, integral, derivative] = [self.setting[6], self.setting[7], self.setting[8]];
         let error = target - measured.position[axis];
         let rate = proportional * error + integral * self.memory[axis] - derivative * measured.rate[axis];
-        self.integrate(axis, error, rate - measured.rate[axis], measured, timestep);
+        self.add_to_integral(axis, error, rate - measured.rate[axis], measured, timestep);
         rate
     }
 }

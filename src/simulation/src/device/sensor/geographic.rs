@@ -1,9 +1,19 @@
-//! Geographic position and heading.
+//! Geographic position and heading, and the earth's magnetic field.
 
 use std::f64::consts::TAU;
 
 use bevy_math::DVec3;
 use simpartner_description::GeographicOrigin;
+use world_magnetic_model::{
+    GeomagneticField,
+    time::Date,
+    uom::si::{
+        angle::radian,
+        f32::{Angle, Length},
+        length::meter,
+        magnetic_flux_density::nanotesla,
+    },
+};
 
 /// Equatorial radius of the WGS84 ellipsoid, metres.
 const EQUATORIAL_RADIUS: f64 = 6_378_137.0;
@@ -61,6 +71,24 @@ impl TangentPlane {
         }
         let heading = libm::atan2(east, north);
         if heading < 0.0 { heading + TAU } else { heading }
+    }
+
+    /// Magnetic flux density of the earth at the origin at the beginning of 2025, world axes, T: the World Magnetic Model
+    /// WMM2025 (Chulliat et al. 2025). Beyond its heights, from 1 km below the ellipsoid to 850 km above it, the field is
+    /// that of the nearest of them.
+    pub(super) fn earth_field(&self) -> DVec3 {
+        let GeographicOrigin { latitude, longitude, altitude, .. } = self.origin;
+        let field = GeomagneticField::new(
+            Length::new::<meter>(altitude.clamp(-1e3, 850e3) as f32),
+            Angle::new::<radian>(latitude as f32),
+            Angle::new::<radian>(longitude as f32),
+            Date::from_ordinal_date(2025, 1).unwrap_or(Date::MIN),
+        );
+        // The format allows no latitude and no longitude that the model does not have.
+        let Ok(field) = field else { return DVec3::ZERO };
+        let [north, east, down] =
+            [field.x(), field.y(), field.z()].map(|part| f64::from(part.get::<nanotesla>()) * 1e-9);
+        self.north * north + self.east * east - DVec3::Y * down
     }
 
     /// Unit vector to the north, world axes.

@@ -56,6 +56,10 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
             closure_probe(move |engine, reading| reading.extend(plane.position(mount.point(engine))))
         }
         DeviceKind::CompassSensor => compass_probe(mount, plane),
+        DeviceKind::MagnetometerSensor => {
+            let field = world.magnetic_field.unwrap_or_else(|| plane.earth_field());
+            vector_probe(move |engine| mount.vector_in_frame(engine, Frame::Sensor, field))
+        }
         DeviceKind::DistanceSensor | DeviceKind::ScannerSensor => {
             Box::new(RaySensor::new(mount, sensor.rays().unwrap_or_default()))
         }

@@ -10,6 +10,8 @@ pub(super) const MAX_SPEED: f64 = 1e6;
 pub(super) const SPECIFIC_FORCE: f64 = 1e9;
 /// Reading in free fall of a sensor of places.
 pub(super) const ALIKE: &str = "the same as at rest at this position";
+/// Largest magnetic flux density, T: twice that of the strongest magnets.
+pub(super) const MAX_FIELD: f64 = 100.0;
 /// Largest pressure, Pa: ten times that of the deepest sea.
 pub(super) const MAX_PRESSURE: f64 = 1e9;
 /// Largest force, torque or effort, N or N m.

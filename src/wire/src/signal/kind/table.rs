@@ -5,7 +5,7 @@
 use super::{
     builders::{
         ALIKE, ANGULAR_VELOCITY, COLOR_ATTRIBUTES, DISTANCE_QUANTITY, EFFORT_BOUND, FORCE_QUANTITY, FORWARD_SPEED,
-        IMAGE_ATTRIBUTES, LINEAR_VELOCITY, MAX_COORDINATE, MAX_EFFORT, MAX_PRESSURE, MAX_SPEED, MAX_TARGET,
+        IMAGE_ATTRIBUTES, LINEAR_VELOCITY, MAX_COORDINATE, MAX_EFFORT, MAX_FIELD, MAX_PRESSURE, MAX_SPEED, MAX_TARGET,
         ORIENTATION_QUANTITY, PLANE_VELOCITY, POSITION_QUANTITY, SPECIFIC_FORCE_QUANTITY, STEERED_ATTRIBUTES,
         TORQUE_QUANTITY, TURN_RATE, VEHICLE_ATTRIBUTES, actuator, command, from_zero, gain, image_sensor, on_joint,
         plain, sensor, setting, vehicle_controller,
@@ -111,6 +111,16 @@ device_kinds! {
                 Quantity { noise: NoiseLaw::Angle, ..from_zero("heading", &["heading"], "rad", std::f64::consts::TAU) },
                 plain("north", &["north_x", "north_y", "north_z"], "1", 1.0),
             ],
+        )
+    },
+    MagnetometerSensor: Description {
+        at_rest: "the field",
+        in_free_fall: ALIKE,
+        ..sensor(
+            "Magnetic flux density at its mount, sensor axes: the world's `<magneticField>`, or without it the earth's at \
+             the `<geographicOrigin>`, by the World Magnetic Model at the beginning of 2025. Its horizontal part points to \
+             magnetic north, which differs from the north of a CompassSensor by the declination.",
+            &[plain("field", &["field_x", "field_y", "field_z"], "T", MAX_FIELD)],
         )
     },
     DistanceSensor: Description {

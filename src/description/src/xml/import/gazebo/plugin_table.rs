@@ -60,7 +60,7 @@ pub(super) const DEVICE_PLUGINS: [(&str, DeviceKind); 8] = [
     ("RosImu", DeviceKind::ImuSensor),
     ("RosP3d", DeviceKind::PoseSensor),
     ("RosGps", DeviceKind::GnssSensor),
-    ("RosMagnetic", DeviceKind::CompassSensor),
+    ("RosMagnetic", DeviceKind::MagnetometerSensor),
     ("RosBumper", DeviceKind::ContactSensor),
     ("RosFtSensor", DeviceKind::ForceTorqueSensor),
     ("RosForce", DeviceKind::ForceActuator),

@@ -22,7 +22,7 @@ use crate::{
 /// Sensors on a link: our word for each.
 const ON_LINKS: [(&str, DeviceKind); 13] = [
     ("imu", DeviceKind::ImuSensor),
-    ("magnetometer", DeviceKind::CompassSensor),
+    ("magnetometer", DeviceKind::MagnetometerSensor),
     ("gps", DeviceKind::GnssSensor),
     ("navsat", DeviceKind::GnssSensor),
     ("altimeter", DeviceKind::AltimeterSensor),

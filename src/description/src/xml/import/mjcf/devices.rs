@@ -20,7 +20,7 @@ const ON_SITES: [(&str, DeviceKind, Option<&str>); 6] = [
     ("gyro", DeviceKind::Gyroscope, None),
     ("velocimeter", DeviceKind::VelocitySensor, Some("sensor")),
     ("rangefinder", DeviceKind::DistanceSensor, None),
-    ("magnetometer", DeviceKind::CompassSensor, None),
+    ("magnetometer", DeviceKind::MagnetometerSensor, None),
     ("touch", DeviceKind::BumperSensor, None),
 ];
 /// Sensors on an object of any kind.

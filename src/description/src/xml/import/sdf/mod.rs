@@ -21,7 +21,7 @@ mod lights;
 mod link;
 mod polyline;
 
-use std::collections::HashSet;
+use std::{collections::HashSet, f64::consts::FRAC_PI_2};
 
 use bevy_math::DVec3;
 use simpartner_model::Pose;
@@ -39,12 +39,16 @@ use super::{
     model::{Drive, DriveKind, Joint, Link, Model, Motion},
     omissions::Omissions,
     options::ImportOptions,
-    scene::{Scene, WORLD},
+    scene::{Geography, Scene, WORLD},
 };
 use crate::text::{numbers::shorten, tree::child};
 
 pub(super) use self::frames::read_pose;
 
+/// The magnetic field of worlds without one, T, as the format's description has it.
+const DEFAULT_MAGNETIC_FIELD: DVec3 = DVec3::new(5.5645e-6, 22.8758e-6, -42.3884e-6);
+/// Largest latitude of our format, degrees.
+const MAX_LATITUDE: f64 = 89.0;
 /// The root element.
 pub(super) const ROOT: &str = "sdf";
 /// Reads a file.
@@ -69,6 +73,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
     let section = child(&root, "world").unwrap_or(&root);
     let gravity = sdf.read_world(section);
     sdf.hold_others();
+    let geography = sdf.read_geography(section);
     let default =
         attribute(section, "name").or_else(|| child(&root, "model").and_then(|model| attribute(model, "name")));
     sdf.model.name = default.unwrap_or("world").to_owned();
@@ -91,7 +96,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         link.is_buoyant = true;
     }
     let scene = Scene::split(reading, model, options.fixed_base);
-    Some(Scene { ground, terrain, lights, gravity, fluids, ..scene })
+    Some(Scene { ground, terrain, lights, gravity, fluids, geography, ..scene })
 }
 
 /// A model in another one.
@@ -125,17 +130,38 @@ impl<'r, 'a> Sdf<'r, 'a> {
         for node in &section.children {
             match node.name.as_str() {
                 "gravity" | "model" | "include" | "frame" | "joint" | "link" => {}
-                "scene" | "light" | "gui" | "physics" | "audio" | "wind" | "atmosphere" | "magnetic_field"
-                | "state" => {}
+                "scene"
+                | "light"
+                | "gui"
+                | "physics"
+                | "audio"
+                | "wind"
+                | "atmosphere"
+                | "magnetic_field"
+                | "state"
+                | "spherical_coordinates" => {}
                 "plugin" => self.gazebo(&scope, 0).read_world_plugin(node),
-                "spherical_coordinates" => {
-                    let meaning = "give the world a <geographicOrigin>";
-                    self.notes.add(node.offset, "<spherical_coordinates> is left out", meaning);
-                }
                 other => self.notes.add(node.offset, format!("<{other}> is left out"), "nothing of it is simulated"),
             }
         }
         self.vector(section, "gravity").or(Some(DVec3::new(0.0, 0.0, -9.8)).filter(|_| section.name == "world"))
+    }
+
+    /// Reads the place of a world on the earth, and its magnetic field if something measures it.
+    fn read_geography(&self, section: &Node) -> Geography {
+        let magnetic_field = self
+            .model
+            .measures_field()
+            .then(|| self.vector(section, "magnetic_field").unwrap_or(DEFAULT_MAGNETIC_FIELD));
+        let origin = child(section, "spherical_coordinates").and_then(|node| {
+            let number = |tag| self.number(node, tag);
+            // Of the counter-clockwise angle from east to the x axis.
+            let heading = FRAC_PI_2 - number("heading_deg").unwrap_or(0.0).to_radians();
+            let latitude = number("latitude_deg")?.clamp(-MAX_LATITUDE, MAX_LATITUDE);
+            let longitude = (number("longitude_deg")? + 180.0).rem_euclid(360.0) - 180.0;
+            Some([latitude, longitude, number("elevation").unwrap_or(0.0), heading])
+        });
+        Geography { origin, magnetic_field }
     }
 
     /// Reads the models, links and joints of a model or world at a pose; their names are added to the scope.
