@@ -4,7 +4,7 @@
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_description::{Frame, GeographicOrigin, Sensor};
+use simpartner_description::{Frame, GeographicOrigin, Sensor, World};
 use simpartner_model::{BodyId, JointId, JointKind, Pose};
 use simpartner_wire::signal::DeviceKind;
 
@@ -175,7 +175,7 @@ fn a_magnetometer_reads_the_field_in_its_axes() {
         device("level", on(DVec3::ZERO, DQuat::IDENTITY, DeviceKind::MagnetometerSensor)),
         device("turned", on(DVec3::ZERO, turned, DeviceKind::MagnetometerSensor)),
     ];
-    let read = |world: &World, name: &str| DVec3::from_slice(Run::of(world.clone()).read(name));
+    let read = |world: &World, name: &str| DVec3::from_slice(&Run::of(world.clone()).read(name));
     let field = read(&world, "level");
     // x is north, y up, z east.
     let (level, declination) = (field.x.hypot(field.z), field.z.atan2(field.x).to_degrees());
