@@ -4,7 +4,7 @@
 type Unit = (&'static str, &'static str, &'static str, f64);
 
 /// All units of devices, and that of time. FMI's words are those of Modelica.
-const KNOWN_UNITS: [Unit; 12] = [
+const KNOWN_UNITS: [Unit; 13] = [
     ("s", "s", "s=\"1\"", 1.0),
     ("m", "m", "m=\"1\"", 1.0),
     ("m/s", "m/s", "m=\"1\" s=\"-1\"", 1.0),
@@ -15,6 +15,7 @@ const KNOWN_UNITS: [Unit; 12] = [
     ("N", "N", "kg=\"1\" m=\"1\" s=\"-2\"", 1.0),
     ("N m", "N.m", "kg=\"1\" m=\"2\" s=\"-2\"", 1.0),
     ("Pa", "Pa", "kg=\"1\" m=\"-1\" s=\"-2\"", 1.0),
+    ("T", "T", "kg=\"1\" s=\"-2\" A=\"-1\"", 1.0),
     ("1/s", "1/s", "s=\"-1\"", 1.0),
     ("1/s²", "1/s2", "s=\"-2\"", 1.0),
 ];
