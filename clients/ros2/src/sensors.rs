@@ -181,18 +181,12 @@ pub fn publisher(
             WrenchStamped { header: Header::new(stamp, &frame), wrench }
         })?),
         Some(Kind::Pressed) => Some(open(ros, topic, profile, |v, _| Bool { data: v[0] != 0.0 })?),
-        Some(Kind::Field) => Some(open(ros, topic, profile, move |v, stamp| MagneticField {
-            header: Header::new(stamp, &frame),
-            magnetic_field: axes.vector(vector(v)).into(),
-            // Unknown.
-            magnetic_field_covariance: [0.0; 9],
-        })?),
-        Some(Kind::Pressure) => Some(open(ros, topic, profile, move |v, stamp| FluidPressure {
-            header: Header::new(stamp, &frame),
-            fluid_pressure: v[0],
-            // Unknown.
-            variance: 0.0,
-        })?),
+        Some(Kind::Field) => {
+            Some(open(ros, topic, profile, move |v, stamp| magnetic_field(v, axes, Header::new(stamp, &frame)))?)
+        }
+        Some(Kind::Pressure) => {
+            Some(open(ros, topic, profile, move |v, stamp| fluid_pressure(v, Header::new(stamp, &frame)))?)
+        }
         Some(Kind::Numbers) => Some(open(ros, topic, profile, |v, _| numbers(v))?),
         Some(Kind::Range) => {
             let range = device.rays.as_ref().map_or(f64::INFINITY, |rays| rays.range);
@@ -213,6 +207,16 @@ fn numbers(values: &[f64]) -> Float64MultiArray {
 }
 
 /// A fix by GPS.
+/// A magnetic field, T, of unknown covariance.
+fn magnetic_field(values: &[f64], axes: Axes, header: Header) -> MagneticField {
+    MagneticField { header, magnetic_field: axes.vector(vector(values)).into(), magnetic_field_covariance: [0.0; 9] }
+}
+
+/// A pressure, Pa, of unknown variance.
+fn fluid_pressure(values: &[f64], header: Header) -> FluidPressure {
+    FluidPressure { header, fluid_pressure: values[0], variance: 0.0 }
+}
+
 fn nav_sat_fix(values: &[f64], header: Header) -> NavSatFix {
     let status = NavSatStatus { status: 0, service: 1 };
     let [latitude, longitude, altitude] = [values[0], values[1], values[2]];

@@ -74,7 +74,7 @@ fn the_magnetic_field_is_that_of_the_file() {
         read("m.xml", &text).magnetic_field
     };
     assert_eq!(mjcf("<option magnetic='0.2 0 -0.4'/>"), Some(DVec3::new(0.2, -0.4, 0.0)));
-    assert_eq!(mjcf(""), Some(DVec3::new(0.0, 0.0, 0.5)));
+    assert_eq!(mjcf(""), None, "the earth's")
 }
 
 /// The x axis of Gazebo's worlds points east; `heading_deg` turns it to the north.

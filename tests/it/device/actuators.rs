@@ -69,6 +69,10 @@ fn with_gains(law: Law, stiffness: f64, damping: f64, integral: f64) -> World {
 /// an inertia of 1 kg m².
 #[test]
 fn a_position_controller_has_the_gains_of_its_file() {
+    // The second engine has a law of its own for the end of the step.
+    if !is_exact() {
+        return;
+    }
     for (stiffness, damping) in [(100.0, 20.0), (100.0, 2.0), (25.0, 0.0), (1e6, 0.0)] {
         let mut run = Run::of(with_gains(Law::Position, stiffness, damping, 0.0));
         run.drive("motor", &[1e9, 1e9, 1e9, 0.0, 0.0, 0.2]);

@@ -163,8 +163,8 @@ fn a_gnss_sensor_tells_the_place_on_the_ellipsoid() {
     assert!(off < 4e-3, "{off} m off at {read:?}");
 }
 
-/// Near Helsinki the earth's field is 52.5 uT strong and dips by 73.5 degrees, 10 degrees to the east of north. A field of
-/// the world's file takes its place. The reading turns with the sensor.
+/// Near Helsinki the earth's field is 52.5 uT strong and dips by 73.5 degrees, 10 degrees to the east of north. A field
+/// of the world's file takes its place. The reading turns with the sensor.
 #[test]
 fn a_magnetometer_reads_the_field_in_its_axes() {
     let mut world = cube_at(4.0);

@@ -3,7 +3,7 @@
 
 use super::{
     super::node::Node,
-    element::{attribute, node, pose_element},
+    element::{new_attribute, node, pose_element},
     model::{Device, Drive, DriveKind, Model, Motion, Mount, Part, SCOPE_SEPARATOR, Vehicle},
     names::Names,
     text::UniqueNames,
@@ -75,7 +75,7 @@ fn gain_attributes(drive: &Drive) -> Vec<Attribute> {
     let stiffness = Some(("stiffness", gains.stiffness)).filter(|_| drive.kind == DriveKind::Position);
     let others = [("damping", gains.damping), ("integral", gains.integral)];
     let given = stiffness.into_iter().chain(others.into_iter().filter(|(_, gain)| *gain > 0.0));
-    given.map(|(name, gain)| attribute(name, gain.to_string(), drive.offset)).collect()
+    given.map(|(name, gain)| new_attribute(name, gain.to_string(), drive.offset)).collect()
 }
 
 /// Rate of the odometry of DiffDrive in Gazebo, Hz.

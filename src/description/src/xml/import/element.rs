@@ -10,11 +10,11 @@ use crate::text::tree::Attribute;
 pub(super) const NEGLIGIBLE_COORDINATE: f64 = 1e-13;
 
 pub(in crate::xml) fn node(name: &str, offset: usize, attributes: &[(&str, String)]) -> Node {
-    let attributes = attributes.iter().map(|(name, value)| attribute(name, value.clone(), offset)).collect();
+    let attributes = attributes.iter().map(|(name, value)| new_attribute(name, value.clone(), offset)).collect();
     Node { name: name.into(), offset, attributes, ..Node::default() }
 }
 
-pub(super) fn attribute(name: &str, value: String, offset: usize) -> Attribute {
+pub(super) fn new_attribute(name: &str, value: String, offset: usize) -> Attribute {
     Attribute { name: name.into(), value, offset }
 }
 

@@ -56,9 +56,9 @@ pub(super) struct Terrain {
 }
 
 /// The place of a world on the earth, and its magnetic field.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Geography {
-    /// Latitude and longitude in degrees, altitude in metres, and heading of the x axis in radians, clockwise from north.
+    /// Latitude and longitude in degrees, altitude in metres, heading of the x axis clockwise from north in radians.
     pub(super) origin: Option<[f64; 4]>,
     /// Magnetic flux density, T.
     pub(super) magnetic_field: Option<DVec3>,
@@ -166,7 +166,8 @@ impl Scene {
     /// True if a single `<robot>` can contain everything.
     pub(super) fn is_one_robot(&self) -> bool {
         let is_alone = self.ground.is_none() && self.terrain.is_none() && self.fixtures.is_empty();
-        let is_plain = self.own_gravity().is_none() && self.fluids == WorldFluids::default();
+        let is_on_earth = self.own_gravity().is_none() && self.geography == Geography::default();
+        let is_plain = is_on_earth && self.fluids == WorldFluids::default();
         self.moving_robots().count() == 1 && is_alone && is_plain
     }
 

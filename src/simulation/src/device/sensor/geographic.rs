@@ -73,9 +73,9 @@ impl TangentPlane {
         if heading < 0.0 { heading + TAU } else { heading }
     }
 
-    /// Magnetic flux density of the earth at the origin at the beginning of 2025, world axes, T: the World Magnetic Model
-    /// WMM2025 (Chulliat et al. 2025). Beyond its heights, from 1 km below the ellipsoid to 850 km above it, the field is
-    /// that of the nearest of them.
+    /// Magnetic flux density of the earth at the origin at the beginning of 2025, world axes, T: the World Magnetic
+    /// Model WMM2025 (Chulliat et al. 2025). It is valid from 1 km below the ellipsoid to 850 km above it; beyond, the
+    /// field is that of the nearest of these heights.
     pub(super) fn earth_field(&self) -> DVec3 {
         let GeographicOrigin { latitude, longitude, altitude, .. } = self.origin;
         let field = GeomagneticField::new(

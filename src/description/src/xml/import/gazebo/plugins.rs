@@ -173,8 +173,8 @@ impl Gazebo<'_, '_, '_> {
     }
 
     /// A number above 0 in a child element, or none.
-    /// Gains of a plugin JointPositionController, or of a JointController that uses forces. Those that are not given are
-    /// Gazebo's defaults, except for the integral: Gazebo limits its part of the effort to 1 N m.
+    /// Gains of a plugin JointPositionController, or of a JointController that uses forces. Those that are not given
+    /// are Gazebo's defaults, except for the integral: Gazebo limits its part of the effort to 1 N m.
     fn controller_gains(&self, node: &Node, kind: DriveKind) -> Option<ServoGains> {
         let is_set = |tag| text(node, tag).is_some_and(|text| matches!(text.trim(), "true" | "1"));
         let gain = |tag, default: f64| number(self.reading, node, tag).unwrap_or(default).max(0.0);

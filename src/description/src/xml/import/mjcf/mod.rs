@@ -56,8 +56,6 @@ const EMPTY_HELP: &str =
     "a model has bodies or geoms in its <worldbody>; an included part has to be read by way of the whole";
 /// MuJoCo's default gravity, m/s².
 const MUJOCO_GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
-/// The magnetic field of MuJoCo's files without one.
-const MUJOCO_MAGNETIC_FIELD: DVec3 = DVec3::new(0.0, -0.5, 0.0);
 
 /// Reads a file.
 pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOptions) -> Option<Scene> {
@@ -107,7 +105,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
     let gravity = mjcf.read_options(&root);
     mjcf.tell_other_sections(&root);
     let lights = mjcf.read_lights(&root);
-    let magnetic_field = mjcf.read_magnetic_field(&root);
+    let geography = mjcf.read_geography(&root);
     mjcf.tell_emptiness(&root);
     if !reading.is_sound() {
         return None;
@@ -118,7 +116,6 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         model.merge_fixed(Some(WORLD));
     }
     let scene = Scene::split(reading, model, options.fixed_base);
-    let geography = Geography { magnetic_field, ..Geography::default() };
     Some(Scene { ground, terrain, lights, gravity: Some(gravity), geography, ..scene })
 }
 
@@ -167,12 +164,12 @@ impl Mjcf<'_, '_> {
         if is_disabled(root, "gravity") { DVec3::ZERO } else { gravity }
     }
 
-    /// The magnetic field, if something measures it. MuJoCo has no unit for it.
-    fn read_magnetic_field(&self, root: &Node) -> Option<DVec3> {
+    /// The magnetic field, if the file has one and something measures it. MuJoCo has no unit for it.
+    fn read_geography(&self, root: &Node) -> Geography {
         let options = root.children.iter().filter(|child| child.name == "option");
         let given = options.filter_map(|node| numbers::<3>(self.reading, node, "magnetic")).next_back();
-        let field = given.map_or(MUJOCO_MAGNETIC_FIELD, DVec3::from_array);
-        self.model.measures_field().then_some(field)
+        let magnetic_field = given.map(DVec3::from_array).filter(|_| self.model.measures_field());
+        Geography { magnetic_field, ..Geography::default() }
     }
 
     /// Sections that the simulation does without.

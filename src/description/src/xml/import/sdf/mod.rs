@@ -149,10 +149,9 @@ impl<'r, 'a> Sdf<'r, 'a> {
 
     /// Reads the place of a world on the earth, and its magnetic field if something measures it.
     fn read_geography(&self, section: &Node) -> Geography {
-        let magnetic_field = self
-            .model
-            .measures_field()
-            .then(|| self.vector(section, "magnetic_field").unwrap_or(DEFAULT_MAGNETIC_FIELD));
+        let is_measured = section.name == "world" && self.model.measures_field();
+        let magnetic_field =
+            is_measured.then(|| self.vector(section, "magnetic_field").unwrap_or(DEFAULT_MAGNETIC_FIELD));
         let origin = child(section, "spherical_coordinates").and_then(|node| {
             let number = |tag| self.number(node, tag);
             // Of the counter-clockwise angle from east to the x axis.
