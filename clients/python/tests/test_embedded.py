@@ -130,6 +130,9 @@ class Calls(unittest.TestCase):
         self.assertEqual(list(sim.robots), ["r"])
 
     def test_ctrl_c_ends_a_long_step(self) -> None:
+        # A program in the background of a shell ignores SIGINT, and Python then has no handler for it.
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, handler)
         main = threading.get_ident()
         threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
         # On the ground, where bodies stay; the others of this class fall for ever.
