@@ -206,7 +206,6 @@ fn numbers(values: &[f64]) -> Float64MultiArray {
     Float64MultiArray { data: values.to_vec(), ..Float64MultiArray::default() }
 }
 
-/// A fix by GPS.
 /// A magnetic field, T, of unknown covariance.
 fn magnetic_field(values: &[f64], axes: Axes, header: Header) -> MagneticField {
     MagneticField { header, magnetic_field: axes.vector(vector(values)).into(), magnetic_field_covariance: [0.0; 9] }
@@ -217,6 +216,7 @@ fn fluid_pressure(values: &[f64], header: Header) -> FluidPressure {
     FluidPressure { header, fluid_pressure: values[0], variance: 0.0 }
 }
 
+/// A fix by GPS.
 fn nav_sat_fix(values: &[f64], header: Header) -> NavSatFix {
     let status = NavSatStatus { status: 0, service: 1 };
     let [latitude, longitude, altitude] = [values[0], values[1], values[2]];

@@ -202,7 +202,8 @@ pub struct Actuator {
     pub mount: Mount,
     /// Its control law.
     pub law: Law,
-    /// Gains of a position or velocity controller; `None` for the largest with which the engine is stable.
+    /// Gains of a position or velocity controller. `None` for stiffness 1e5 and damping 1e3 of a position, and damping
+    /// 1e8 of a velocity.
     pub gains: Option<ServoGains>,
     /// The limits of its motor; `None` for a motor without limits.
     pub motor: Option<MotorLimits>,

@@ -1,6 +1,6 @@
 //! Vehicle controllers and odometry: the shipped vehicles drive as they are told.
 //!
-//! They have ellipsoids, rollers and belts, which only the engine `dynamics` has, so that every run here is its.
+//! They have ellipsoids, rollers and belts, which only the engine `dynamics` has, so all runs here use it.
 
 use std::{f64::consts::TAU, path::Path};
 

@@ -342,8 +342,7 @@ fn servo_gains(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Optio
             return Some(None);
         };
         let message = format!("{} {kind} with '{lonely}' lacks the attribute '{main}'", kind.article());
-        let help =
-            format!("add {main}=\"...\", or leave out '{lonely}' for a controller as stiff as the engine allows");
+        let help = format!("add {main}=\"...\", or leave out '{lonely}' for the default gains");
         reading.problem_with_help(reading.attribute_offset(node, lonely), message, help);
         return None;
     }

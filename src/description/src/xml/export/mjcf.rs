@@ -303,9 +303,9 @@ fn add_actuator(writer: &mut Writer, device: &crate::Device, actuator: &Actuator
             "MuJoCo's actuators drive joints",
         );
     };
-    let gains = actuator.gains.map(|gains| match tag {
-        "position" => vec![("kp", gains.stiffness.to_string()), ("kv", gains.damping.to_string())],
-        _ => vec![("kv", gains.damping.to_string())],
+    let gains = actuator.gains.map_or_else(Vec::new, |gains| {
+        let all = [("kp", gains.stiffness), ("kv", gains.damping)];
+        all.into_iter().filter(|(_, gain)| *gain > 0.0).map(|(name, gain)| (name, gain.to_string())).collect()
     });
     if actuator.gains.is_some_and(|gains| gains.integral > 0.0) {
         writer.warn(
@@ -314,7 +314,7 @@ fn add_actuator(writer: &mut Writer, device: &crate::Device, actuator: &Actuator
             "MuJoCo's actuators have none",
         );
     }
-    if tag != "motor" && gains.is_none() {
+    if tag != "motor" && gains.is_empty() {
         writer.warn(
             &device.source,
             format!("'{}' gets the gain that MuJoCo has by default", device.name),
@@ -329,6 +329,6 @@ fn add_actuator(writer: &mut Writer, device: &crate::Device, actuator: &Actuator
             _ => (format!("{}_{}", joint.name, index + 1), format!("{}_{}", device.name, index + 1)),
         };
         let names = [("name", joint_name(writer, joint, &own)), ("joint", joint_name(writer, joint, &name))];
-        actuators.children.push(node(tag, 0, &[&names[..], &gains.clone().unwrap_or_default()].concat()));
+        actuators.children.push(node(tag, 0, &[&names[..], &gains[..]].concat()));
     }
 }

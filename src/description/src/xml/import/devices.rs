@@ -72,9 +72,8 @@ pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mu
 /// The gains of a drive as attributes of its actuator.
 fn gain_attributes(drive: &Drive) -> Vec<Attribute> {
     let Some(gains) = drive.gains else { return Vec::new() };
-    let stiffness = Some(("stiffness", gains.stiffness)).filter(|_| drive.kind == DriveKind::Position);
-    let others = [("damping", gains.damping), ("integral", gains.integral)];
-    let given = stiffness.into_iter().chain(others.into_iter().filter(|(_, gain)| *gain > 0.0));
+    let all = [("stiffness", gains.stiffness), ("damping", gains.damping), ("integral", gains.integral)];
+    let given = all.into_iter().filter(|(_, gain)| *gain > 0.0);
     given.map(|(name, gain)| new_attribute(name, gain.to_string(), drive.offset)).collect()
 }
 

@@ -166,8 +166,8 @@ impl Scene {
     /// True if a single `<robot>` can contain everything.
     pub(super) fn is_one_robot(&self) -> bool {
         let is_alone = self.ground.is_none() && self.terrain.is_none() && self.fixtures.is_empty();
-        let is_on_earth = self.own_gravity().is_none() && self.geography == Geography::default();
-        let is_plain = is_on_earth && self.fluids == WorldFluids::default();
+        let has_own_fields = self.own_gravity().is_some() || self.geography != Geography::default();
+        let is_plain = !has_own_fields && self.fluids == WorldFluids::default();
         self.moving_robots().count() == 1 && is_alone && is_plain
     }
 

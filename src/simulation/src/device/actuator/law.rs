@@ -139,15 +139,12 @@ impl Driver {
         if self.holding {
             return holding_motor(self.initial[axis], measured.position[axis], timestep, max_effort);
         }
+        if let Some(gains) = self.gains {
+            return self.servo_motor(gains, axis, measured, timestep);
+        }
         match self.law {
-            Law::Velocity | Law::Position => {
-                let target = self.setting[axis + 3];
-                match (self.gains, self.law) {
-                    (Some(gains), _) => self.servo_motor(gains, axis, measured, timestep),
-                    (None, Law::Velocity) => Motor::Velocity { target, max_effort },
-                    (None, _) => Motor::Position { target, max_effort },
-                }
-            }
+            Law::Velocity => Motor::Velocity { target: self.setting[axis + 3], max_effort },
+            Law::Position => Motor::Position { target: self.setting[axis + 3], max_effort },
             Law::Effort => Motor::Effort(self.setting[axis]),
             Law::Force(_) | Law::Surface(_) | Law::Propeller(_) => Motor::Off,
             Law::Angle(_) => Motor::Velocity { target: self.angle_control(axis, measured, timestep), max_effort },

@@ -82,10 +82,9 @@ impl TangentPlane {
             Length::new::<meter>(altitude.clamp(-1e3, 850e3) as f32),
             Angle::new::<radian>(latitude as f32),
             Angle::new::<radian>(longitude as f32),
-            Date::from_ordinal_date(2025, 1).unwrap_or(Date::MIN),
+            Date::from_ordinal_date(2025, 1).expect("a year has a first day"),
         );
-        // The format allows no latitude and no longitude that the model does not have.
-        let Ok(field) = field else { return DVec3::ZERO };
+        let field = field.expect("the format's latitudes and longitudes, and this date, are those of the model");
         let [north, east, down] =
             [field.x(), field.y(), field.z()].map(|part| f64::from(part.get::<nanotesla>()) * 1e-9);
         self.north * north + self.east * east - DVec3::Y * down

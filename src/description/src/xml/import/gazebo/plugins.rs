@@ -14,10 +14,21 @@ use super::{
     plugin_table::{DEVICE_PLUGINS, DRIVE_PLUGINS, Driven, JOINT_NAME, LEFT_OUT_PLUGINS, SILENT_PLUGINS},
     text,
 };
-use crate::{ServoGains, text::numbers::shorten, xml::node::Node};
+use crate::{
+    ServoGains,
+    text::{numbers::shorten, tree::child},
+    xml::node::Node,
+};
 
 const ON_LINK: [&str; 5] = ["bodyName", "body_name", "frameName", "link_name", "linkName"];
 const ON_JOINT: [&str; 2] = ["jointName", "joint_name"];
+
+/// Elements of controllers that ours do not have, and what that means.
+const LEFT_OUT_GAINS: [(&str, &str); 3] = [
+    ("d_gain", "an effort does not depend on the acceleration"),
+    ("i_max", "the integral grows until the effort is at its limit"),
+    ("i_min", "the integral grows until the effort is at its limit"),
+];
 
 impl Gazebo<'_, '_, '_> {
     /// Reads a plugin of a model. True if it drives joints, which then have their drives.
@@ -69,7 +80,7 @@ impl Gazebo<'_, '_, '_> {
     }
 
     fn drive(&mut self, node: &Node, driven: &[Driven], is_trajectory: bool) {
-        let mut drives_all = false;
+        let (mut drives_all, mut has_gains) = (false, false);
         for (tags, kind) in driven {
             // An element may have several names, separated by blanks.
             let named: Vec<&Node> = node.children.iter().filter(|child| tags.contains(&child.name.as_str())).collect();
@@ -77,6 +88,7 @@ impl Gazebo<'_, '_, '_> {
             let is_all = names.is_empty() && *tags == JOINT_NAME;
             drives_all |= is_all;
             let gains = if *tags == JOINT_NAME && !is_trajectory { self.controller_gains(node, *kind) } else { None };
+            has_gains |= gains.is_some();
             let effort = ["max_wheel_torque", "wheelTorque", "torque"].iter().find_map(|tag| self.positive(node, tag));
             for joint in &mut self.model.joints[self.first_joint..] {
                 let moves = [Motion::Turning, Motion::Sliding].contains(&joint.motion);
@@ -104,8 +116,8 @@ impl Gazebo<'_, '_, '_> {
             let name = child.name.to_ascii_lowercase();
             ["p_gain", "i_gain", "d_gain", "pid"].iter().any(|gain| name.contains(gain))
         };
-        if let Some(gain) = node.children.iter().find(is_gain).filter(|_| is_trajectory) {
-            let meaning = "its joints are held as stiffly as their efforts allow; a PositionController has gains";
+        if let Some(gain) = node.children.iter().find(is_gain).filter(|_| !has_gains) {
+            let meaning = "its controllers have our default gains; 'stiffness', 'damping' and 'integral' set others";
             self.notes.add(gain.offset, "gains of a plugin are left out", meaning);
         }
     }
@@ -177,7 +189,7 @@ impl Gazebo<'_, '_, '_> {
     /// are Gazebo's defaults, except for the integral: Gazebo limits its part of the effort to 1 N m.
     fn controller_gains(&self, node: &Node, kind: DriveKind) -> Option<ServoGains> {
         let is_set = |tag| text(node, tag).is_some_and(|text| matches!(text.trim(), "true" | "1"));
-        let gain = |tag, default: f64| number(self.reading, node, tag).unwrap_or(default).max(0.0);
+        let gain = |tag, default: f64| number(self.reading, node, tag).unwrap_or(default);
         let (proportional, integral) = (gain("p_gain", 1.0), gain("i_gain", 0.0));
         let gains = match kind {
             DriveKind::Position if !is_set("use_velocity_commands") => {
@@ -188,11 +200,16 @@ impl Gazebo<'_, '_, '_> {
             }
             _ => return None,
         };
-        if let Some(limit) = node.children.iter().find(|child| ["i_max", "i_min"].contains(&child.name.as_str())) {
-            let what = format!("<{}> of a plugin is left out", limit.name);
-            self.notes.add(limit.offset, what, "its integral grows until the effort is at its limit");
+        if proportional <= 0.0 || gains.damping < 0.0 || integral < 0.0 {
+            return None;
         }
-        Some(gains).filter(|_| proportional > 0.0)
+        for (tag, meaning) in LEFT_OUT_GAINS {
+            let is_used = tag == "d_gain" && kind == DriveKind::Position;
+            if let Some(given) = child(node, tag).filter(|_| !is_used) {
+                self.notes.add(given.offset, format!("<{tag}> of a plugin is left out"), meaning);
+            }
+        }
+        Some(gains)
     }
 
     pub(super) fn positive(&self, node: &Node, tag: &str) -> Option<f64> {

@@ -74,9 +74,17 @@ impl Mjcf<'_, '_> {
             .flatten()
             .map(|effort| effort * gain);
         let bounds = [strongest("forcelimited", "forcerange"), by_control, self.model.joints[place].max_effort];
+        let gains = drive_gains(self.reading, node, kind, gear);
+        if gains.is_none() && kind != DriveKind::Effort {
+            let meaning = "it has the default gains of our controllers";
+            self.notes.add(
+                node.offset,
+                "gains of an actuator that do not pull towards its target are left out",
+                meaning,
+            );
+        }
         let joint = &mut self.model.joints[place];
         joint.max_effort = bounds.into_iter().flatten().reduce(f64::min);
-        let gains = drive_gains(self.reading, node, kind).map(|gains| gains.behind_gear(gear));
         joint.drive =
             Some(Drive { kind, gains, name: attribute(node, "name").map(str::to_owned), offset: node.offset });
     }
@@ -204,9 +212,9 @@ impl Mjcf<'_, '_> {
     }
 }
 
-/// Gains of an actuator that holds a position or a velocity, on its own side of the gear. Those that are not given have
-/// MuJoCo's defaults. `None` for gains that do not pull towards the target.
-fn drive_gains(reading: &Reading, node: &Node, kind: DriveKind) -> Option<ServoGains> {
+/// Gains, at the joint, of an actuator that holds a position or a velocity behind a gear: the ratio multiplies position
+/// and effort. Gains that are not given have MuJoCo's defaults. `None` if they do not pull towards the target.
+fn drive_gains(reading: &Reading, node: &Node, kind: DriveKind, ratio: f64) -> Option<ServoGains> {
     let given = |name: &str, default: f64| number(reading, node, name).unwrap_or(default);
     // An affine actuator's effort is gain control + b0 + b1 length + b2 velocity.
     let bias = list(reading, node, "biasprm").unwrap_or_default();
@@ -219,14 +227,7 @@ fn drive_gains(reading: &Reading, node: &Node, kind: DriveKind) -> Option<ServoG
         DriveKind::Velocity => (0.0, given("kv", 1.0)),
         DriveKind::Effort => return None,
     };
+    let [stiffness, damping] = [stiffness, damping].map(|gain| ratio * ratio * gain);
     let main = if kind == DriveKind::Position { stiffness } else { damping };
     (main > 0.0 && damping >= 0.0).then_some(ServoGains { stiffness, damping, integral: 0.0 })
-}
-
-impl ServoGains {
-    /// The gains at the joint behind a gear: position and effort are each multiplied by its ratio.
-    fn behind_gear(self, ratio: f64) -> Self {
-        let square = ratio * ratio;
-        Self { stiffness: square * self.stiffness, damping: square * self.damping, ..self }
-    }
 }

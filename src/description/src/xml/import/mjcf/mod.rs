@@ -169,6 +169,10 @@ impl Mjcf<'_, '_> {
         let options = root.children.iter().filter(|child| child.name == "option");
         let given = options.filter_map(|node| numbers::<3>(self.reading, node, "magnetic")).next_back();
         let magnetic_field = given.map(DVec3::from_array).filter(|_| self.model.measures_field());
+        if magnetic_field.is_none() && self.model.measures_field() {
+            let meaning = "the field of MuJoCo's worlds without 'magnetic' is 0 -0.5 0, without a unit";
+            self.notes.add(root.offset, "a magnetometer measures the field of the earth", meaning);
+        }
         Geography { magnetic_field, ..Geography::default() }
     }
 

@@ -156,7 +156,12 @@ impl<'r, 'a> Sdf<'r, 'a> {
             let number = |tag| self.number(node, tag);
             // Of the counter-clockwise angle from east to the x axis.
             let heading = FRAC_PI_2 - number("heading_deg").unwrap_or(0.0).to_radians();
-            let latitude = number("latitude_deg")?.clamp(-MAX_LATITUDE, MAX_LATITUDE);
+            let given = number("latitude_deg")?;
+            let latitude = given.clamp(-MAX_LATITUDE, MAX_LATITUDE);
+            if latitude != given {
+                let meaning = "a GnssSensor reads the place there";
+                self.notes.add(node.offset, format!("a latitude of {given} degrees becomes {latitude}"), meaning);
+            }
             let longitude = (number("longitude_deg")? + 180.0).rem_euclid(360.0) - 180.0;
             Some([latitude, longitude, number("elevation").unwrap_or(0.0), heading])
         });
