@@ -150,4 +150,18 @@ export async function until(question, what, seconds = 20) {
   }
 }
 
+/** Waits until a number has not changed for half a second: a machine under load may take its time over what is under way. */
+export async function untilConstant(number, what, seconds = 20) {
+  let last = number();
+  let since = Date.now();
+  await until(
+    () => {
+      if (number() !== last) [last, since] = [number(), Date.now()];
+      return Date.now() - since > 500;
+    },
+    `the end of ${what}`,
+    seconds,
+  );
+}
+
 export const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

@@ -164,8 +164,8 @@ test("a command line shows what the port answers", { skip }, async () => {
 test("pauses, steps, plays at a rate and resets", { skip }, async () => {
   await browser.press("Space");
   await browser.until("viewer.frame?.state === 'PAUSED'");
-  await pause(0.3);
-  const paused = await browser.value("viewer.frame?.step");
+  const paused = Number(/step=(\d+)/.exec(await control("STATE"))[1]);
+  await browser.until(`viewer.frame?.step === ${paused}`);
   await browser.click("#step");
   await browser.until(`viewer.frame?.step === ${paused + 1}`);
   await browser.click("#many");

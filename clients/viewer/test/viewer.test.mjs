@@ -160,10 +160,9 @@ test("cameras, wireframe and the dark theme", { skip }, async () => {
   await pause(0.3);
   const before = await camera();
   await browser.key("ArrowUp", true);
-  await pause(2);
+  await until(async () => (await camera())[0] > before[0] + 0.5, "the camera to keep up");
   await picture("6-chase-dark");
   await browser.key("ArrowUp", false);
-  assert.ok((await camera())[0] > before[0] + 0.5, "the camera keeps up");
   await browser.press("Digit4");
   const flown = await camera();
   await browser.key("KeyW", true);
@@ -209,8 +208,7 @@ test("all is shown on demand, and what is followed too", { skip }, async () => {
   })()`;
   const bodies = await browser.value("viewer.scene.bodies.length");
   await browser.press("KeyG");
-  await pause(0.2);
-  assert.ok((await browser.value(seen)) < bodies, "only the robot");
+  await browser.until(`${seen} < ${bodies}`);
   await browser.press("KeyF");
   await browser.until(`${seen} === ${bodies}`);
   // The terrain too: its corners are in the picture.
@@ -218,13 +216,12 @@ test("all is shown on demand, and what is followed too", { skip }, async () => {
   assert.ok(await browser.value(corners));
   await picture("6-all-dark");
   await browser.click("#show-followed");
-  await pause(0.2);
-  assert.ok((await browser.value(seen)) < bodies);
+  await browser.until(`${seen} < ${bodies}`);
 });
 
 test("a recorded run is opened, scrubbed and played", { skip }, async () => {
   await tab("Runs");
-  assert.equal(await browser.value("document.querySelectorAll('.run').length").then(async (count) => count || (await pause(0.5), browser.value("document.querySelectorAll('.run').length"))), 2);
+  await browser.until("document.querySelectorAll('.run').length === 2");
   await browser.click('.run[data-run="2"]');
   await browser.until(`${text("badge")} === "run 2"`);
   assert.equal(await browser.value(text("world")), "flat");
