@@ -1,6 +1,6 @@
 //! Exit codes and errors of a call.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use simpartner_description::xml::Diagnostics;
 use simpartner_dynamics::BuildError;
@@ -110,6 +110,11 @@ pub enum CliError {
 }
 
 impl CliError {
+    /// A path that the command line names cannot be written.
+    pub(super) fn not_written(path: &Path, error: &std::io::Error) -> Self {
+        Self::Usage(format!("cannot write '{}': {error}", path.display()))
+    }
+
     /// Exit code of the error.
     pub fn status(&self) -> ExitStatus {
         match self {

@@ -4,19 +4,21 @@ mod arguments;
 mod camera;
 mod image_files;
 mod picture;
+mod station;
 mod subject;
+mod video_file;
 
 use std::path::{Path, PathBuf};
 
-use bevy_math::DVec3;
 use simpartner_description::{Parameters, xml};
-use simpartner_model::{Mechanism, Moment, Pose};
-use simpartner_render::{Camera, Optics, Scene, View, bodies_middle, looking_at, overview};
+use simpartner_model::{Mechanism, Moment};
+use simpartner_render::{Camera, Optics, Scene, View};
 use simpartner_terminal::output::line;
 
 pub(super) use self::arguments::RenderArguments;
 use self::{
-    picture::{Kind, Video, picture_file},
+    picture::{Kind, Pictures, picture_file},
+    station::Station,
     subject::LoggedWorld,
 };
 use super::{
@@ -81,16 +83,16 @@ fn render_run(arguments: &RenderArguments, camera: Camera, at: Moment) -> Result
     let spacing = logged.steps_per_second() / f64::from(arguments.fps);
     let step = |frame: u64| first + (frame as f64 * spacing).round() as u64;
     let count = (0..).take_while(|frame| step(*frame) <= last).count() as u64;
-    let mut video = Video::create_at(&path, arguments.size, arguments.fps, shot.kind)?;
+    let mut pictures = Pictures::create_at(&path, arguments.size, arguments.fps, shot.kind)?;
     let mut bar = Bar::new();
     bar.begin("pictures", count);
     for frame in 0..count {
         logged.go_to(step(frame))?;
         shot.scene.set_ruts(&logged.present_ruts());
-        video.add_picture(&shot.view_of(&logged.world.mechanism)?, frame)?;
+        pictures.add_picture(&shot.view_of(&logged.world.mechanism)?, frame)?;
         bar.reach(frame + 1);
     }
-    video.finish_file()?;
+    pictures.finish_files()?;
     Ok(path)
 }
 
@@ -98,33 +100,24 @@ fn render_run(arguments: &RenderArguments, camera: Camera, at: Moment) -> Result
 struct Shot {
     scene: Scene,
     camera: Camera,
-    eye: Pose,
+    station: Station,
     kind: Kind,
 }
 
 impl Shot {
     fn of_mechanism(arguments: &RenderArguments, camera: Camera, mechanism: &Mechanism) -> Result<Self, CliError> {
-        let refuse = |error: simpartner_render::SceneError| CliError::Input(error.to_string());
-        let scene = Scene::new(mechanism).map_err(refuse)?;
-        let to = arguments.look.unwrap_or_else(|| bodies_middle(mechanism));
-        let eye = match arguments.from {
-            None => overview(&scene, mechanism, &camera).map_err(refuse)?,
-            Some(from) => looking_at(from, to).ok_or_else(|| {
-                let DVec3 { x, y, z } = to;
-                let what = format!("--from: the camera is at {x},{y},{z}, where it looks");
-                CliError::Usage(format!("{what}; give another point by --look"))
-            })?,
-        };
+        let scene = Scene::new(mechanism).map_err(|error| CliError::Input(error.to_string()))?;
+        let station = Station::of_arguments(arguments, &scene, mechanism, &camera)?;
         let kind = match (arguments.depth, arguments.segmentation) {
             (true, _) => Kind::Depth,
             (_, true) => Kind::Segmentation,
             _ => Kind::Color { samples_per_side: arguments.samples },
         };
-        Ok(Self { scene, camera, eye, kind })
+        Ok(Self { scene, camera, station, kind })
     }
 
     fn view_of(&self, mechanism: &Mechanism) -> Result<View<'_>, CliError> {
-        let view = View::of_start(&self.scene, mechanism, self.camera, self.eye);
+        let view = View::of_start(&self.scene, mechanism, self.camera, self.station.eye_pose(mechanism));
         view.map_err(|error| CliError::Input(error.to_string()))
     }
 
@@ -134,6 +127,6 @@ impl Shot {
             picture::list_owners(&view, mechanism);
         }
         let file = picture_file(&view, self.kind)?;
-        std::fs::write(path, file).map_err(|error| picture::not_written(path, &error))
+        std::fs::write(path, file).map_err(|error| CliError::not_written(path, &error))
     }
 }

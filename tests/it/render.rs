@@ -104,3 +104,82 @@ fn pictures_of_a_run_show_its_steps() {
     let world = output(&["render", "worlds/flat.xml", "--at", "1"]);
     assert!(text(&world.stderr).contains("since --at is given"), "{}", text(&world.stderr));
 }
+
+/// A camera that follows a body has it at one place of the picture, however far the run drives and turns it.
+#[test]
+fn a_camera_that_follows_a_body_keeps_it_in_sight() {
+    let scratch = Scratch::new();
+    let database = format!("sqlite:{}", scratch.path("log.db").display());
+    let sequence = ["--sequence", "robots/circle.xml", "--duration", "6", "--no-viewer", "--free-ports"];
+    let ran = output(&[&["run", "--mode", "fast", "--database", &database], &sequence[..]].concat());
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let picture = scratch.path("picture.png").display().to_string();
+    let render = |flags: &[&str]| {
+        let run = ["render", "last", "--database", &database, "--size", "80x60", "--segmentation", "-o", &picture];
+        output(&[&run[..], flags].concat())
+    };
+    let pixels = |at: &str, flags: &[&str]| {
+        let made = render(&[&["--at", at], flags].concat());
+        assert!(made.status.success(), "{}", text(&made.stderr));
+        let listed = text(&made.stdout);
+        let line = listed.lines().find(|line| line.ends_with(" WorkPartner/FrontChassis"));
+        line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok()).unwrap_or(0.0)
+    };
+    for place in ["-2.5,1,0", "0,3,0.5", "1.5,0.5,1.5"] {
+        let flags = ["--follow", "FrontChassis", &format!("--from={place}")];
+        let [early, late] = ["2", "6"].map(|at| pixels(at, &flags));
+        assert!(early > 30.0 && (early - late).abs() <= 0.05 * early + 4.0, "{place}: {early} and {late} pixels");
+    }
+    assert!(pixels("6", &["--follow", "WorkPartner/FrontChassis"]) > 8.0);
+    for (name, remedy) in [("FrontChasis", "did you mean 'FrontChassis'?"), ("xyz", "there is no body 'xyz'")] {
+        let refused = render(&["--at", "1", "--follow", name]);
+        assert!(
+            refused.status.code() == Some(2) && text(&refused.stderr).contains(remedy),
+            "{}",
+            text(&refused.stderr)
+        );
+    }
+}
+
+/// Videos of other endings go through ffmpeg, which gets a raw video; what it says of a failure is passed on.
+#[cfg(unix)]
+#[test]
+fn a_video_is_encoded_by_an_installed_ffmpeg() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let scratch = Scratch::new();
+    let database = format!("sqlite:{}", scratch.path("log.db").display());
+    let options = ["--duration", "0.5", "--no-viewer", "--free-ports", "--database", &database];
+    let ran = output(&[&["run", "--mode", "fast"], &options[..]].concat());
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let folder = scratch.path("programs");
+    fs::create_dir(&folder).unwrap();
+    let render = |name: &str| {
+        let path = scratch.path(name).display().to_string();
+        let run = ["render", "last", "--database", &database, "--at", "0", "--until", "0.4", "--fps", "10"];
+        let mut command = crate::cli::simpartner(&[&run[..], &["--size", "63x47", "-o", &path]].concat());
+        command.env("PATH", format!("{}:/usr/bin:/bin", folder.display())).output().unwrap()
+    };
+    let encoder = |script: &str| {
+        let program = folder.join("ffmpeg");
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    // In place of an encoder, a copy of what comes in.
+    encoder("for last; do :; done; cat > \"$last\"");
+    for name in ["copy.mp4", "copy.webm", "raw.y4m"] {
+        let made = render(name);
+        assert!(made.status.success(), "{name}: {}", text(&made.stderr));
+    }
+    let bytes = |name: &str| fs::read(scratch.path(name)).unwrap();
+    assert!(bytes("raw.y4m").len() > 5 * 3 * 63 * 47);
+    assert!(bytes("copy.mp4") == bytes("raw.y4m") && bytes("copy.webm") == bytes("raw.y4m"));
+    for script in
+        ["echo 'Unknown encoder libx264' >&2; exit 8", "cat >/dev/null; echo 'Unknown encoder libx264' >&2; exit 8"]
+    {
+        encoder(script);
+        let refused = render("other.mp4");
+        let said = text(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && said.contains("other.mp4': Unknown encoder libx264"), "{said}");
+    }
+}

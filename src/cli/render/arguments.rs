@@ -13,8 +13,8 @@ pub(in crate::cli) struct RenderArguments {
     /// World or robot file, where a robot stands on level ground; with --at a run: a number, `last`, or URL#NUMBER
     #[arg(value_name = "WORLD|RUN")]
     pub(super) subject: String,
-    /// The PNG file; with --until a folder of them, or a video as .y4m [default: the name of the world or run, in this
-    /// folder]
+    /// The PNG file; with --until a folder of them, or a video: .y4m, or by an installed ffmpeg .mp4 and .webm
+    /// [default: the name of the world or run, in this folder]
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
     /// Simulated time of a logged run, in seconds, or a step as 2500steps
@@ -28,7 +28,7 @@ pub(in crate::cli) struct RenderArguments {
     pub(super) fps: u32,
     /// A camera of the world, as ROBOT/NAME or NAME: its own images, with the bits that its clients get. Of a run, the
     /// one that had arrived at --at, or all from --at to --until
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "size", "fov", "samples", "depth", "segmentation", "near", "far"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "follow", "size", "fov", "samples", "depth", "segmentation", "near", "far"])]
     pub(super) camera: Option<String>,
     /// Writes the bytes of pixels as the camera's port sends them, in place of PNG files
     #[arg(long, requires = "camera")]
@@ -36,7 +36,11 @@ pub(in crate::cli) struct RenderArguments {
     /// Width and height, in pixels
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "640x480", value_parser = parse_size)]
     pub(super) size: [u32; 2],
-    /// Place of the camera in the world, in metres [default: one from which all robots and objects are seen]
+    /// Body that the camera looks at and goes along with, as ROBOT/NAME or NAME
+    #[arg(long, value_name = "BODY", conflicts_with = "look")]
+    pub(super) follow: Option<String>,
+    /// Place of the camera in the world, in metres [default: one from which all robots and objects are seen]. With
+    /// --follow its place from the body, where x is ahead, y up and z right [default: -4.2,1.7,0]
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_point, allow_hyphen_values = true)]
     pub(super) from: Option<DVec3>,
     /// Point that it looks at, in metres [default: the middle of all robots and objects]

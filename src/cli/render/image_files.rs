@@ -1,16 +1,11 @@
 //! Files with the images of a camera.
 
-use std::{
-    fs::File,
-    io::{BufWriter, Write},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use simpartner_model::StepIndex;
-use simpartner_render::{y4m_frame, y4m_header};
 use simpartner_terminal::output::line;
 
-use super::{super::exit::CliError, picture::not_written};
+use super::{super::exit::CliError, video_file::VideoFile};
 use crate::camera::{CameraImage, chained_hash};
 
 /// The files for images of a camera.
@@ -27,8 +22,8 @@ enum Form {
     Single { raw: bool },
     /// A folder, with files named by the step.
     Folder { raw: bool },
-    /// A raw video of colours.
-    Video { fps: f64, file: Option<BufWriter<File>> },
+    /// A video of colours, which begins with the first image.
+    Video { fps: f64, file: Option<VideoFile> },
 }
 
 impl ImageFiles {
@@ -36,12 +31,12 @@ impl ImageFiles {
         Self::with_form(path, Form::Single { raw })
     }
 
-    /// A folder, or a video if the path ends with `.y4m`. `fps` is the camera's rate.
+    /// A folder, or a video if the path ends as one. `fps` is the camera's rate.
     pub(super) fn many_files(path: &Path, raw: bool, fps: f64) -> Result<Self, CliError> {
-        if path.extension().is_some_and(|extension| extension == "y4m") {
+        if VideoFile::is_named_by(path) {
             return Ok(Self::with_form(path, Form::Video { fps, file: None }));
         }
-        std::fs::create_dir_all(path).map_err(|error| not_written(path, &error))?;
+        std::fs::create_dir_all(path).map_err(|error| CliError::not_written(path, &error))?;
         Ok(Self::with_form(path, Form::Folder { raw }))
     }
 
@@ -75,7 +70,7 @@ impl ImageFiles {
                 true => image.bytes(),
                 false => image.png().map_err(|error| CliError::Input(error.to_string()))?,
             };
-            std::fs::write(&path, bytes).map_err(|error| not_written(&path, &error))?;
+            std::fs::write(&path, bytes).map_err(|error| CliError::not_written(&path, &error))?;
         }
         Ok(())
     }
@@ -85,33 +80,25 @@ impl ImageFiles {
         if self.count == 0 {
             return Err(CliError::Usage("no image of this camera arrives in this time".into()));
         }
-        if let Form::Video { file: Some(mut file), .. } = self.form {
-            file.flush().map_err(|error| not_written(&self.path, &error))?;
+        if let Form::Video { file: Some(video), .. } = self.form {
+            video.finish_file()?;
         }
         line(format_args!("images            {}, hash of all {:016x}", self.count, self.hash));
         Ok(self.path)
     }
 }
 
-fn add_to_video(
-    path: &Path,
-    fps: f64,
-    file: &mut Option<BufWriter<File>>,
-    image: &CameraImage,
-) -> Result<(), CliError> {
+fn add_to_video(path: &Path, fps: f64, video: &mut Option<VideoFile>, image: &CameraImage) -> Result<(), CliError> {
     let CameraImage::Color(image) = image else {
-        return Err(CliError::Usage("a .y4m video has colours; other images go into a folder".into()));
+        return Err(CliError::Usage("a video has colours; other images go into a folder".into()));
     };
-    let refuse = |error: std::io::Error| not_written(path, &error);
-    let file = match file {
-        Some(file) => file,
+    let video = match video {
+        Some(video) => video,
         None => {
-            let mut new = BufWriter::new(File::create(path).map_err(refuse)?);
             // A video has a whole number of pictures for each second.
-            let header = y4m_header(image.width, image.height, (fps.round() as u32).max(1));
-            new.write_all(header.as_bytes()).map_err(refuse)?;
-            file.insert(new)
+            let fps = (fps.round() as u32).max(1);
+            video.insert(VideoFile::create_at(path, [image.width, image.height], fps)?)
         }
     };
-    file.write_all(&y4m_frame(image)).map_err(refuse)
+    video.add_image(image)
 }

@@ -2,18 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
-    io::{BufWriter, Write},
     path::{Path, PathBuf},
 };
 
 use simpartner_model::Mechanism;
-use simpartner_render::{
-    Owner, Rendering, View, color_png, depth_png, owner_color, segmentation_png, y4m_frame, y4m_header,
-};
+use simpartner_render::{Owner, Rendering, View, color_png, depth_png, owner_color, segmentation_png};
 use simpartner_terminal::output::line;
 
-use super::super::exit::CliError;
+use super::{super::exit::CliError, video_file::VideoFile};
 
 /// Kind of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,34 +56,26 @@ pub(super) fn list_owners(view: &View<'_>, mechanism: &Mechanism) {
     }
 }
 
-/// The error of a file that cannot be written.
-pub(super) fn not_written(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::Usage(format!("cannot write '{}': {error}", path.display()))
-}
-
 /// Pictures one after the other.
-pub(super) enum Video {
+pub(super) enum Pictures {
     /// A folder of PNG files, numbered from 0.
     Folder(PathBuf, Kind),
-    /// A raw video.
-    Y4m(PathBuf, BufWriter<File>, u32),
+    /// A video, with the samples along a side of each pixel.
+    Video(VideoFile, u32),
 }
 
-impl Video {
-    /// Makes the folder, or begins the file.
+impl Pictures {
+    /// Makes the folder, or begins the video.
     pub(super) fn create_at(path: &Path, size: [u32; 2], fps: u32, kind: Kind) -> Result<Self, CliError> {
-        let refuse = |error: std::io::Error| not_written(path, &error);
-        if path.extension().is_none_or(|extension| extension != "y4m") {
-            std::fs::create_dir_all(path).map_err(refuse)?;
+        if !VideoFile::is_named_by(path) {
+            std::fs::create_dir_all(path).map_err(|error| CliError::not_written(path, &error))?;
             return Ok(Self::Folder(path.to_owned(), kind));
         }
         let Kind::Color { samples_per_side } = kind else {
-            return Err(CliError::Usage("a .y4m video has colours; distances and bodies go into a folder".into()));
+            return Err(CliError::Usage("a video has colours; distances and bodies go into a folder".into()));
         };
-        let mut file = BufWriter::new(File::create(path).map_err(refuse)?);
-        let [width, height] = size.map(|side| side as usize);
-        file.write_all(y4m_header(width, height, fps).as_bytes()).map_err(refuse)?;
-        Ok(Self::Y4m(path.to_owned(), file, samples_per_side))
+        let video = VideoFile::create_at(path, size.map(|side| side as usize), fps)?;
+        Ok(Self::Video(video, samples_per_side))
     }
 
     /// Adds the picture of a view.
@@ -95,20 +83,19 @@ impl Video {
         match self {
             Self::Folder(folder, kind) => {
                 let path = folder.join(format!("{frame:05}.png"));
-                std::fs::write(&path, picture_file(view, *kind)?).map_err(|error| not_written(&path, &error))
+                std::fs::write(&path, picture_file(view, *kind)?).map_err(|error| CliError::not_written(&path, &error))
             }
-            Self::Y4m(path, file, samples_per_side) => {
-                let image = view.color_image(&rendering_of(*samples_per_side), thread_count());
-                file.write_all(&y4m_frame(&image)).map_err(|error| not_written(path, &error))
+            Self::Video(video, samples_per_side) => {
+                video.add_image(&view.color_image(&rendering_of(*samples_per_side), thread_count()))
             }
         }
     }
 
-    /// Ends the file.
-    pub(super) fn finish_file(self) -> Result<(), CliError> {
+    /// Ends the video.
+    pub(super) fn finish_files(self) -> Result<(), CliError> {
         match self {
             Self::Folder(..) => Ok(()),
-            Self::Y4m(path, mut file, _) => file.flush().map_err(|error| not_written(&path, &error)),
+            Self::Video(video, _) => video.finish_file(),
         }
     }
 }
