@@ -6,7 +6,7 @@ use simpartner_description::xml;
 use simpartner_model::StepIndex;
 use simpartner_wire::{
     protocol,
-    signal::{Action, ClientId, Command, Reservation, StateChain, StepRecord, Target},
+    signal::{ClientId, Command, Reservation, StateChain, StepRecord, Target},
 };
 
 use super::{
@@ -280,7 +280,7 @@ impl Replay {
             let &target = targets.get(&number(1)).ok_or_else(|| unreadable("the log does not say for what"))?;
             let action = match target {
                 Target::Device(device) => protocol::action(layout.device_info(device), text),
-                Target::Body(_) => protocol::placement_of(text).map(Action::Place),
+                Target::Body(_) => protocol::body_action(text),
             };
             let action = action.ok_or_else(|| unreadable("the device does not understand it"))?;
             let client = ClientId(number(2) as u64);

@@ -40,6 +40,7 @@ mod ports;
 mod process;
 mod protocol;
 mod push;
+mod pushing;
 mod rapier;
 mod readme;
 mod realtime;

@@ -34,7 +34,7 @@ fn paused(world: World) -> Rig {
 }
 
 /// The 13 numbers of a body after the newest step.
-fn truth(control: SocketAddr, body: usize) -> Vec<f64> {
+pub(crate) fn truth(control: SocketAddr, body: usize) -> Vec<f64> {
     let line = Client::connect(control).ask("TRUTH");
     let numbers = read_numbers(word(&line, "bodies").unwrap()).unwrap();
     numbers[body * TRUTH_OF_BODY..(body + 1) * TRUTH_OF_BODY].to_vec()

@@ -3,6 +3,7 @@
 import "uplot/dist/uPlot.min.css";
 import "./viewer.css";
 import { Driver } from "./drive/driver";
+import { Edits } from "./edits";
 import type { Frame } from "./frame";
 import { History } from "./history";
 import { Link, type LinkState } from "./link";
@@ -18,6 +19,7 @@ import { CameraPanel } from "./ui/camera";
 import { commandLine } from "./ui/command";
 import { releaseKeys, make, recall, remember, takesKey, write } from "./ui/dom";
 import { DrivePage } from "./ui/drive";
+import { bodyForm, WorldForm } from "./ui/edit";
 import { Events } from "./ui/events";
 import { Header, type Transport } from "./ui/header";
 import { Panel } from "./ui/panel";
@@ -45,6 +47,7 @@ class Viewer implements Transport {
   private readonly stage = new SceneView(this.view);
   private readonly link: Link;
   private readonly driver: Driver;
+  private readonly edits: Edits;
   private readonly header = new Header(this);
   private readonly toolbar = new Toolbar(this.stage, () => this.switchTheme());
   private readonly liveHistory = new History();
@@ -87,12 +90,16 @@ class Viewer implements Transport {
       state: (state, text) => this.setState(state, text),
     });
     this.driver = new Driver(this.link);
+    const ask = (text: string) => this.link.control(text);
+    this.edits = new Edits({ scene: () => this.liveScene, frame: () => this.liveFrame, control: ask, say: (text) => this.say(text) });
+    this.stage.pulling.onPull = (pull) => this.edits.setPull(this.player ? null : pull);
     this.drive = new DrivePage(this.driver);
     this.token = new TokenForm((token) => this.link.useToken(token));
     const plot = this.plots.add.bind(this.plots);
     this.devices = new DataTable("a device", { plot, brief: (source) => this.briefDevice(source), extra: (_, index) => this.deviceExtra(index) });
-    this.bodies = new DataTable("a body", { plot, brief: (source) => source.signals.slice(0, 3), onToggle: (index, open) => (open ? this.stage.select(index) : this.stage.deselect(index)) });
+    this.bodies = new DataTable("a body", { plot, brief: (source) => source.signals.slice(0, 3), extra: (_, index) => this.bodyExtra(index), onToggle: (index, open) => (open ? this.stage.select(index) : this.stage.deselect(index)) });
     this.joints = new DataTable("a joint", { plot, brief: (source) => source.signals.slice(0, 1) });
+    this.bodies.element.prepend(new WorldForm(this.edits, ask).element);
     this.runs = new Runs(() => this.link.runs(), (run) => void this.openRun(run));
     this.panel = new Panel({
       Devices: this.devices.element,
@@ -160,7 +167,10 @@ class Viewer implements Transport {
     const { last } = this.liveHistory;
     this.liveHistory.push(frame);
     this.liveFrame = frame;
-    if (last && last.epoch !== frame.epoch) this.driver.forget();
+    if (last && last.epoch !== frame.epoch) {
+      this.driver.forget();
+      this.edits.forget();
+    }
     if (this.player) return;
     if (!this.driver.mapping && this.liveScene) this.drive.setScene(this.liveScene, frame);
     this.showFrame(frame);
@@ -268,7 +278,10 @@ class Viewer implements Transport {
     const now = performance.now();
     const seconds = Math.min(MAX_TIME_JUMP, (now - this.steered) / 1000);
     this.steered = now;
-    if (!this.player && this.scene && this.frame && this.state === "live") this.driver.tick(seconds, this.scene, this.frame);
+    if (!this.player && this.scene && this.frame && this.state === "live") {
+      this.driver.tick(seconds, this.scene, this.frame);
+      this.edits.tick(now);
+    }
   }
 
   private tick(now: number): void {
@@ -320,6 +333,11 @@ class Viewer implements Transport {
     const { signals } = deviceSources(scene)[index];
     const present = () => (this.frame ? signals.map((signal) => Number(signal.read(this.frame!).toPrecision(9))).join(",") : "");
     return [{ element: commandLine(device, present, (command) => this.link.set(command)) }];
+  }
+
+  /** A form that moves or removes a body of the running world. */
+  private bodyExtra(index: number): Extra[] {
+    return this.scene && !this.player ? [bodyForm(this.scene, index, this.edits)] : [];
   }
 
   private picked(body: number): void {

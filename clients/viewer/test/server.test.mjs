@@ -6,38 +6,16 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { Browser, pause } from "./browser.mjs";
 import { noServer, server as program } from "./needs.mjs";
+import { root, serve } from "./server.mjs";
 
 const skip = noServer();
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const text = (id) => `document.getElementById("${id}").textContent`;
 const rate = (factor) =>
   `(() => { const rate = document.getElementById("rate"); rate.value = "${factor}"; rate.dispatchEvent(new Event("change")); })()`;
-
-/** Runs a server until it is ended. */
-async function serve(world, database, ...more) {
-  const settings = ["viewer.port=0", "server.control_port=0"].flatMap((setting) => ["--set", setting]);
-  const child = spawn(program, ["run", "--world", world, "--database", database, ...settings, ...more], { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
-  const ended = new Promise((done) => child.on("exit", done));
-  let said = "";
-  const url = await new Promise((found, failed) => {
-    child.stderr.on("data", (data) => {
-      said += data;
-      const address = /^viewer +(http:\S+)\n/m.exec(said);
-      if (address) found(address[1]);
-    });
-    child.on("exit", () => failed(new Error(`the server ended: ${said}`)));
-  });
-  const end = () => {
-    child.kill("SIGTERM");
-    return ended;
-  };
-  return { url, end };
-}
 
 let folder;
 let server;

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use simpartner_description::Parameter;
-use simpartner_model::{DeviceId, RobotId, StepIndex};
+use simpartner_model::{BodyId, DeviceId, RobotId, StepIndex};
 use simpartner_wire::{
     protocol::{
         self, Accepted, ControlRequest, DeviceSession, Order, Refusal, Request, RobotSession, Session, read_control,
     },
-    signal::{Action, BodyPlacement, ClientId, Command, DeviceKind, Fault, Reservation, Target},
+    signal::{Action, ClientId, Command, DeviceKind, Fault, Reservation, Target},
 };
 
 use crate::{EmbedError, EmbeddedSimulation};
 
 /// The verbs of the control port that an embedded simulation answers.
 const EMBEDDED_VERBS: &str = "STATE, STEP [n], RUNTO seconds, RESET, DEVICES, ROBOTS, TRUTH, SYNC token, FAULT robot/device mode, \
-     PLACE name position=X,Y,Z .., SPAWN file=NAME .., REMOVE name, SPAWNABLES or PARAM [path value]";
+     PLACE name position=X,Y,Z .., PUSH name force=X,Y,Z .., SPAWN file=NAME .., REMOVE name, SPAWNABLES or PARAM [path value]";
 
 impl EmbeddedSimulation {
     /// Answers a request for the control port. Requests for a clock, such as `PLAY`, are refused.
@@ -75,7 +75,14 @@ impl EmbeddedSimulation {
                 return Ok(());
             }
             ControlRequest::Fault { device, fault, text } => return self.set_fault(&device, fault, text, out),
-            ControlRequest::Place { name, placement, text } => return self.place_body(&name, placement, text, out),
+            ControlRequest::Place { name, placement, text } => {
+                let body = protocol::placeable_body(self.layout(), &name)?;
+                return self.command_body(body, Action::Place(placement), text, out);
+            }
+            ControlRequest::Push { name, push, text } => {
+                let body = protocol::pushable_body(self.layout(), &name)?;
+                return self.command_body(body, Action::Push(push), text, out);
+            }
             ControlRequest::Spawn(spawn) => {
                 let name = self.spawn(&spawn).map_err(refusal_of)?;
                 out.push_str(&format!("OK name={name}\n"));
@@ -175,21 +182,14 @@ impl EmbeddedSimulation {
         Ok(())
     }
 
-    fn place_body(
-        &mut self,
-        name: &str,
-        placement: BodyPlacement,
-        text: String,
-        out: &mut String,
-    ) -> Result<(), Refusal> {
-        let body = protocol::placeable_body(self.layout(), name)?;
+    fn command_body(&mut self, body: BodyId, action: Action, text: String, out: &mut String) -> Result<(), Refusal> {
         self.simulation.submit(Command {
             target: Target::Body(body),
             at: None,
             client: ClientId::default(),
             sequence: 0,
             text,
-            action: Action::Place(placement),
+            action,
             memory: Reservation::default(),
         });
         out.push_str("OK\n");

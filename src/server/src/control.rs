@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use simpartner_description::Parameters;
-use simpartner_model::StepIndex;
+use simpartner_model::{BodyId, StepIndex};
 use simpartner_wire::{
     protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, MAX_GIVEN, MAX_MESSAGE, Message, Order, Refusal},
-    signal::{Action, BodyPlacement, ClientId, Command, Fault, Reservation, Target},
+    signal::{Action, ClientId, Command, Fault, Reservation, Target},
 };
 
 use super::{
@@ -84,7 +84,12 @@ pub(super) async fn answer(shared: &Arc<Shared>, client: ClientId, request: Cont
             return write_ok(send_fault(shared, client, device, *fault, text), out);
         }
         ControlRequest::Place { name, placement, text } => {
-            return write_ok(send_placement(shared, client, name, placement, text), out);
+            let body = protocol::placeable_body(&shared.handle.layout(), name);
+            return write_ok(send_to_body(shared, client, body, Action::Place(*placement), text), out);
+        }
+        ControlRequest::Push { name, push, text } => {
+            let body = protocol::pushable_body(&shared.handle.layout(), name);
+            return write_ok(send_to_body(shared, client, body, Action::Push(*push), text), out);
         }
         ControlRequest::Spawn(spawn) => {
             return match world_edit::edit_world(shared, WorldEdit::Spawn(spawn.clone())).await {
@@ -136,26 +141,24 @@ fn send_fault(shared: &Shared, client: ClientId, device: &str, fault: Fault, tex
     served.board.accept(order, layout, &record, send).map(drop)
 }
 
-/// Queues a command that places a body.
-fn send_placement(
+/// Queues a command for a body.
+fn send_to_body(
     shared: &Shared,
     client: ClientId,
-    name: &str,
-    placement: &BodyPlacement,
+    body: Result<BodyId, Refusal>,
+    action: Action,
     text: &str,
 ) -> Result<(), Refusal> {
-    let layout = shared.handle.layout();
-    let body = protocol::placeable_body(&layout, name)?;
     let command = Command {
-        target: Target::Body(body),
+        target: Target::Body(body?),
         at: None,
         client,
         sequence: 0,
         text: text.to_owned(),
-        action: Action::Place(*placement),
+        action,
         memory: Reservation::default(),
     };
-    shared.handle.commands(&layout, vec![command]).map_err(refusal)
+    shared.handle.commands(&shared.handle.layout(), vec![command]).map_err(refusal)
 }
 
 fn write_ok(accepted: Result<(), Refusal>, out: &mut String) {

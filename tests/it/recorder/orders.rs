@@ -159,9 +159,12 @@ impl Client {
     /// A command that acts at once.
     fn command(&mut self) {
         let token = self.token();
-        match self.random.below(4) {
+        match self.random.below(5) {
             0 => {
                 self.control.order(&format!("FAULT Cart/Motor delayed 0{token}"));
+            }
+            4 => {
+                self.control.order(&format!("PUSH Cart force=0,0,1{token} seconds=0.05"));
             }
             1 => {
                 self.control.order(&format!("PLACE Cart position=0,1{token},0"));

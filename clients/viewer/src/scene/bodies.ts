@@ -85,10 +85,10 @@ export class Bodies {
     if (this.selected === body) this.select(-1);
   }
 
-  /** The body that a ray meets first, or -1. */
-  pick(ray: THREE.Raycaster): number {
+  /** The body that a ray meets first, and where, world frame; null for none. */
+  hit(ray: THREE.Raycaster): { body: number; point: THREE.Vector3 } | null {
     const [first] = ray.intersectObjects(this.parts.flat(), false);
-    return first ? (first.object.userData.body as number) : -1;
+    return first ? { body: first.object.userData.body as number, point: first.point } : null;
   }
 
   /** The box around a body in its own frame. */

@@ -8,6 +8,7 @@ import { Bodies } from "./bodies";
 import { Cameras } from "./cameras";
 import { Ground } from "./ground";
 import { Overlays, type Overlay } from "./overlays";
+import { PullGesture } from "./pull";
 import { Quality } from "./quality";
 import { Ruts } from "./ruts";
 import { rollingRadius } from "./shapes";
@@ -22,6 +23,8 @@ const SUN = new THREE.Vector3(-0.45, 1, 0.35).normalize();
 export class SceneView {
   readonly element: HTMLCanvasElement;
   readonly cameras: Cameras;
+  /** Pulls bodies with the pointer. */
+  readonly pulling: PullGesture;
   /** Called with the body that a click met, or -1. */
   onPick: (body: number) => void = () => undefined;
   readonly shown = { frames: false, axes: false, forces: true, rays: true, cameras: true, wireframe: false, collisions: false };
@@ -61,12 +64,21 @@ export class SceneView {
     this.scene.add(this.light, this.sun, this.sun.target);
     this.scene.fog = new THREE.Fog(0, ...FOG_RANGE);
     this.cameras.fill(holder, this.renderer);
+    this.pulling = new PullGesture({
+      element: this.element,
+      camera: this.cameras.camera,
+      hit: (ray) => this.bodies?.hit(ray) ?? null,
+      node: (body) => this.bodies?.nodes[body],
+      changed: () => (this.dirty = true),
+    });
+    this.scene.add(this.pulling.line);
     this.watchClicks();
     requestAnimationFrame((now) => this.draw(now));
   }
 
   /** Shows another scene, with the ruts that are known of it. */
   setScene(description: Scene, ruts: RutMap): void {
+    this.pulling.cancel();
     this.ruts?.dispose();
     for (const part of [this.bodies, this.ground, this.overlays]) {
       if (part) this.scene.remove(part.group);
@@ -256,6 +268,7 @@ export class SceneView {
     this.sun.target.position.copy(focus).divideScalar(texel).round().multiplyScalar(texel);
     this.sun.position.copy(this.sun.target.position).addScaledVector(SUN, 8 * this.reach);
     if (this.frame && this.bodies) this.overlays?.update(this.frame, this.bodies);
+    this.pulling.update();
     this.renderer.render(this.scene, this.cameras.camera);
   }
 
@@ -269,7 +282,7 @@ export class SceneView {
       const ray = new THREE.Raycaster();
       const place = new THREE.Vector2(((event.clientX - left) / width) * 2 - 1, 1 - ((event.clientY - top) / height) * 2);
       ray.setFromCamera(place, this.cameras.camera);
-      this.onPick(this.bodies.pick(ray));
+      this.onPick(this.bodies.hit(ray)?.body ?? -1);
     });
   }
 }

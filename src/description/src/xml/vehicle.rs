@@ -38,6 +38,10 @@ pub(super) fn read_vehicle(
 ) -> Option<Vehicle> {
     let Mount::Body { body, pose } = mount else { return None };
     let place = Place { reading, frame: parts.bodies[body.index()].pose.then(&pose) };
+    if (place.frame.rotation * DVec3::Y).y < 0.0 {
+        let what = format!("the y axis of the {kind} points down: it drives backward and turns to the other side");
+        reading.warn(node.offset, what, FRAME_ADVICE.into());
+    }
     let tracked = kind == DeviceKind::TrackController;
     let gear = if tracked { "track" } else { "wheel" };
     let given: Vec<&Node> = node.children.iter().filter(|child| child.name == gear).collect();

@@ -35,6 +35,25 @@ fn a_stack_of_ten_stands_at_its_height() {
     }
 }
 
+/// Cubes from 0.5 to 5 mm stand as large ones do, alone and on each other.
+#[test]
+fn stacks_of_small_cubes_stand() {
+    for (edge, h) in [(0.005, 0.001), (0.0021, 0.001), (0.002, 0.001), (0.001, 0.001), (0.001, 0.01), (0.0005, 0.004)] {
+        let mut world = on_plane(scene::world());
+        let height = |level: usize| edge * (0.5 + level as f64);
+        for level in 0..4 {
+            let mass = 1000.0 * edge * edge * edge;
+            world.mechanism.bodies.push(body("cube", mass, cube(edge), DVec3::Y * height(level)));
+        }
+        let mut engine = build(&world, h);
+        (0..steps(h, 3.0)).for_each(|_| engine.step());
+        for level in 0..4 {
+            let off = position(&*engine, level) - DVec3::Y * height(level);
+            assert!(off.length() < 2e-6, "{edge} m at {h} s, cube {level}: {off}");
+        }
+    }
+}
+
 /// A heavy pole between two fingers of 0.1 kg.
 #[test]
 fn a_grasp_holds_heavy_poles() {

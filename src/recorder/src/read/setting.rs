@@ -35,7 +35,7 @@ impl ActuatorSetting {
                 }
                 self.apply_values(&values);
             }
-            Some(Action::Configure(_) | Action::Hear | Action::Place(_)) | None => {}
+            Some(Action::Configure(_) | Action::Hear | Action::Place(_) | Action::Push(_)) | None => {}
         }
     }
 

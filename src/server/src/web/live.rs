@@ -44,6 +44,8 @@ const EVENT_BACKLOG: u64 = 200;
 /// Interval at which a page is sent new commands: ten times a second is as fast as a person reads.
 const COMMAND_BATCH: Duration = Duration::from_millis(100);
 
+/// Longest time for which a change of the world waits for answers to a page. Requests of the clock may take longer.
+const ANSWER_TIME: Duration = Duration::from_secs(1);
 /// Largest number of control requests of a page that are waiting for their answers.
 const MAX_PENDING_ANSWERS: usize = 64;
 
@@ -125,6 +127,8 @@ enum Wakeup {
     Ruts,
     /// Id of a control request, and its answer.
     Answer(u64, String),
+    /// The world has other robots or values.
+    OtherWorld,
     Ping,
 }
 
@@ -184,8 +188,7 @@ impl Page {
         loop {
             let wake = tokio::select! {
                 _ = closed.wait_for(|closed| *closed) => return Err(CloseReason::Server),
-                // The page connects again and asks for the scene.
-                Ok(()) = changes.changed() => return Err(CloseReason::Rule("is to show another world")),
+                Ok(()) = changes.changed() => Wakeup::OtherWorld,
                 wake = self.next_wakeup(socket, &mut pings) => wake,
             };
             match wake {
@@ -216,6 +219,11 @@ impl Page {
                     let message = self.ruts.message(self.number);
                     self.send_message(socket, Message::Binary(message.into())).await?;
                 }
+                // The page connects again and asks for the scene.
+                Wakeup::OtherWorld => {
+                    self.send_pending_answers(socket).await?;
+                    return Err(CloseReason::Rule("is to show another world"));
+                }
                 Wakeup::Answer(id, reply) => self.send_reply(socket, Some(id), &reply).await?,
                 Wakeup::Ping if missed_pings == MAX_MISSED_PINGS => {
                     return Err(CloseReason::Rule("has stopped sending"));
@@ -226,6 +234,15 @@ impl Page {
                 }
             }
         }
+    }
+
+    /// Sends the answers of control requests under way, one of which may have changed the world.
+    async fn send_pending_answers(&mut self, socket: &mut WebSocket) -> Result<(), CloseReason> {
+        while let Ok(Some(answer)) = timeout(ANSWER_TIME, self.pending.join_next()).await {
+            let Ok((id, reply)) = answer else { continue };
+            self.send_reply(socket, Some(id), &reply).await?;
+        }
+        Ok(())
     }
 
     /// Waits for the next event. Cancel-safe.

@@ -163,7 +163,7 @@ impl Device {
             (&Action::Fault(fault), Instance::Sensor(sensor)) => sensor.set_fault(fault),
             (&Action::Fault(fault), Instance::Actuator(actuator)) => actuator.set_fault(fault),
             (&Action::Fault(fault), Instance::Vehicle(vehicle)) => vehicle.set_fault(fault),
-            (Action::Drive(_) | Action::Configure(_) | Action::Hear | Action::Place(_), _) => {}
+            (Action::Drive(_) | Action::Configure(_) | Action::Hear | Action::Place(_) | Action::Push(_), _) => {}
         }
     }
 

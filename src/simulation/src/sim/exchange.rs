@@ -54,6 +54,7 @@ impl Simulation {
         next.balance.transfer_state(&self.balance);
         next.transfer_devices(self, numbers);
         next.transfer_commands(self, numbers);
+        next.pushes = self.pushes.in_edited_world(numbers);
         next.playback = self.playback.take();
         next.sequence_end = self.sequence_end.take();
         (next.is_recorded, next.begins_with) = (false, Some(next.snapshot().into()));

@@ -7,6 +7,7 @@ mod balance;
 mod exchange;
 mod notices;
 mod playback;
+mod push;
 mod runs;
 mod schedule;
 mod sequence;
@@ -30,7 +31,7 @@ use simpartner_wire::{
 use thiserror::Error;
 
 pub use self::playback::SequenceEnd;
-use self::{balance::Balance, playback::Playback, schedule::Schedule};
+use self::{balance::Balance, playback::Playback, push::ActivePushes, schedule::Schedule};
 use crate::{
     device::{self, Background, Device, Foreground},
     fluid::FluidForces,
@@ -63,6 +64,7 @@ pub struct Simulation {
     playback: Option<Playback>,
     /// End of the last such sequence.
     sequence_end: Option<SequenceEnd>,
+    pushes: ActivePushes,
     /// Commands applied at the boundary before the next step.
     applied: Vec<AppliedCommand>,
     /// For each device, [`Command::sequence`] of its newest applied command.
@@ -134,6 +136,7 @@ impl Simulation {
             name: world.mechanism.qualified_name(body),
             robot: body.robot,
             set_pose_obstacle: engine.set_pose_obstacle(id),
+            is_fixed: body.fixed,
         });
         let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), infos)
             .with_robots(robots)
@@ -158,6 +161,7 @@ impl Simulation {
             scheduled: Schedule::default(),
             playback: None,
             sequence_end: None,
+            pushes: ActivePushes::default(),
             applied: Vec::new(),
             events: Vec::new(),
             diverged: false,
@@ -179,10 +183,11 @@ impl Simulation {
         Ok(Self { layout: Arc::clone(&self.layout), ..sibling })
     }
 
-    /// Drops all commands that have not acted, and the sequence.
+    /// Drops all commands that have not acted, pushes, and the sequence.
     fn drop_commands(&mut self) {
         self.scheduled.clear();
         self.applied.clear();
+        self.pushes.end_pushes();
         (self.playback, self.sequence_end) = (None, None);
     }
 
@@ -300,6 +305,10 @@ impl Simulation {
                 self.place_body(body, placement, &command.text);
                 ActuatorState::NONE
             }
+            (Target::Body(body), Action::Push(push)) => {
+                self.pushes.begin_push(body, push, &self.world.mechanism, self.timestep);
+                ActuatorState::NONE
+            }
             // The protocol never creates other commands for bodies.
             (Target::Body(_), _) => ActuatorState::NONE,
         };
@@ -312,7 +321,9 @@ impl Simulation {
         let index = device.index();
         let before = match action {
             Action::Drive(_) => ActuatorState::new(self.devices[index].values()),
-            Action::Configure(_) | Action::Fault(_) | Action::Hear | Action::Place(_) => ActuatorState::NONE,
+            Action::Configure(_) | Action::Fault(_) | Action::Hear | Action::Place(_) | Action::Push(_) => {
+                ActuatorState::NONE
+            }
         };
         if let Action::Fault(fault) = action {
             let text = match fault.value() {
@@ -375,6 +386,7 @@ impl Simulation {
                 self.note_device_event(index, EventKind::Watchdog, text, Some(watchdog.timeout_s));
             }
         }
+        self.pushes.apply_wrenches(&mut *self.engine, &self.world.mechanism, self.timestep);
         if let Some(fluid) = &self.fluid {
             fluid.apply_forces(&mut *self.engine, self.timestep.seconds_at(self.step));
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::StepIndex;
 use thiserror::Error;
 
-use super::Simulation;
+use super::{Simulation, push::ActivePushes};
 use crate::device::{Device, DeviceState, ScanState};
 
 /// Length of the hash before the state, bytes.
@@ -40,7 +40,8 @@ struct SavedState {
     physics: simpartner_dynamics::Snapshot,
 }
 
-/// Index of a device and its scan under way. A list of these follows the [`SavedState`] if there are any.
+/// Index of a device and its scan under way. A list of these follows the [`SavedState`] if there are any, or pushes,
+/// whose list follows it if there are any.
 type SavedScan = (usize, ScanState);
 
 fn saved_scan((index, device): (usize, &Device)) -> Option<SavedScan> {
@@ -62,8 +63,11 @@ impl Simulation {
         let room_for_hash = vec![0; HASH_BYTES];
         let mut bytes = postcard::to_extend(&saved, room_for_hash).expect("plain numbers always serialise");
         let scans: Vec<_> = self.devices.iter().enumerate().filter_map(saved_scan).collect();
-        if !scans.is_empty() {
+        if !scans.is_empty() || !self.pushes.is_empty() {
             bytes = postcard::to_extend(&scans, bytes).expect("plain numbers always serialise");
+        }
+        if !self.pushes.is_empty() {
+            bytes = postcard::to_extend(&self.pushes, bytes).expect("plain numbers always serialise");
         }
         let hash = blake3::hash(&bytes[HASH_BYTES..]);
         bytes[..HASH_BYTES].copy_from_slice(hash.as_bytes());
@@ -82,9 +86,14 @@ impl Simulation {
         }
         let refuse = |error: postcard::Error| SnapshotError::Model(error.to_string());
         let (saved, rest) = postcard::take_from_bytes::<SavedState>(state).map_err(refuse)?;
-        // A snapshot without scans ends here.
-        let scans: Vec<SavedScan> =
-            if rest.is_empty() { Vec::new() } else { postcard::from_bytes(rest).map_err(refuse)? };
+        // A snapshot without scans and pushes ends here.
+        let (scans, rest): (Vec<SavedScan>, _) =
+            if rest.is_empty() { (Vec::new(), rest) } else { postcard::take_from_bytes(rest).map_err(refuse)? };
+        let pushes: ActivePushes =
+            if rest.is_empty() { ActivePushes::default() } else { postcard::from_bytes(rest).map_err(refuse)? };
+        if !pushes.fit_world(self.world.mechanism.bodies.len()) {
+            return Err(SnapshotError::Model("it pushes a body that is not there".into()));
+        }
         let here = self.engine.identity().to_string();
         if saved.engine != here {
             return Err(SnapshotError::Engine { there: saved.engine, here });
@@ -99,6 +108,7 @@ impl Simulation {
         self.devices = devices;
         (self.step, self.diverged) = (saved.step, saved.diverged);
         self.drop_commands();
+        self.pushes = pushes;
         let restored = self.observe();
         self.balance.restart(&self.layout, &restored.values);
         Ok(())

@@ -171,7 +171,7 @@ impl Slot {
                 self.pending = Some(Pending { sequence: self.sequence, epoch, values });
             }
             Action::Hear => self.last_text = order.text,
-            Action::Drive(_) | Action::Configure(_) | Action::Fault(_) | Action::Place(_) => {}
+            Action::Drive(_) | Action::Configure(_) | Action::Fault(_) | Action::Place(_) | Action::Push(_) => {}
         }
     }
 

@@ -9,10 +9,11 @@ use super::{
     framing::{refuse_control_characters, verb_and_rest},
     number::{excerpt, read_numbers},
     place::{PLACEMENT_KEYS, read_placement},
+    push::{PUSH_KEYS, read_push},
     spawn::{Spawn, read_spawn},
     unknown_name::{MAX_LISTED_NAMES, unknown_name},
 };
-use crate::signal::{BodyPlacement, Fault, Layout, Member};
+use crate::signal::{Action, BodyPlacement, BodyPush, Fault, Layout, Member};
 
 /// A parsed message for the control port. The module's documentation describes each request.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +65,15 @@ pub enum ControlRequest {
         /// The text as received.
         text: String,
     },
+    /// `PUSH name key=numbers ...`
+    Push {
+        /// A robot, `robot/body` or an object.
+        name: String,
+        /// Force or spring to apply.
+        push: BodyPush,
+        /// The text as received.
+        text: String,
+    },
     /// `SPAWN file=name ..`
     Spawn(Box<Spawn>),
     /// `REMOVE name`
@@ -87,7 +97,7 @@ pub enum ControlRequest {
 
 /// All verbs, for `HELP` and for errors.
 pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seconds, RESET, DEVICES, ROBOTS, SCENE, TRUTH, MODE realtime|fast|lockstep [member ...], SYNC token, FAULT robot/device \
-     mode, PLACE name position=X,Y,Z .., SPAWN file=NAME .., REMOVE name, SPAWNABLES, PARAM [path value], QUIT or HELP";
+     mode, PLACE name position=X,Y,Z .., PUSH name force=X,Y,Z .., SPAWN file=NAME .., REMOVE name, SPAWNABLES, PARAM [path value], QUIT or HELP";
 
 /// Reads a message for the control port. An empty one asks for the state.
 ///
@@ -132,13 +142,13 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
             ControlRequest::Fault { device: device.to_owned(), fault: read_fault(mode.trim())?, text }
         }
         ("PLACE", rest) => {
-            let (name, placement) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            if name.is_empty() || name.contains('=') {
-                let got = excerpt(rest);
-                return Err(Refusal::Parameter(format!("expected PLACE, a name and {PLACEMENT_KEYS}, got '{got}'")));
-            }
+            let (name, placement) = name_and_keys("PLACE", rest, PLACEMENT_KEYS)?;
             let placement = read_placement(placement)?;
-            ControlRequest::Place { name: name.to_owned(), placement, text: format!("PLACE {rest}") }
+            ControlRequest::Place { name, placement, text: format!("PLACE {rest}") }
+        }
+        ("PUSH", rest) => {
+            let (name, push) = name_and_keys("PUSH", rest, PUSH_KEYS)?;
+            ControlRequest::Push { name, push: read_push(push)?, text: format!("PUSH {rest}") }
         }
         ("SPAWN", rest) => ControlRequest::Spawn(Box::new(read_spawn(rest)?)),
         ("REMOVE", name) => ControlRequest::Remove(removed(name)?),
@@ -149,6 +159,15 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
         ("HELP", "") => ControlRequest::Help,
         _ => return Err(Refusal::Verb { got: excerpt(text), known: CONTROL_VERBS }),
     })
+}
+
+/// The name of a body after a verb, and the text with its keys.
+fn name_and_keys<'t>(verb: &str, text: &'t str, keys: &str) -> Result<(String, &'t str), Refusal> {
+    let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    match name.is_empty() || name.contains('=') {
+        true => Err(Refusal::Parameter(format!("expected {verb}, a name and {keys}, got '{}'", excerpt(text)))),
+        false => Ok((name.to_owned(), rest)),
+    }
 }
 
 fn removed(name: &str) -> Result<String, Refusal> {
@@ -175,10 +194,11 @@ fn new_parameter(text: &str) -> Result<ControlRequest, Refusal> {
     Ok(ControlRequest::SetParameter { path: path.to_owned(), value: value.to_owned() })
 }
 
-/// Placement of a logged `PLACE name ...`; `None` for another text.
-pub fn placement_of(text: &str) -> Option<BodyPlacement> {
+/// Action of a logged `PLACE name ...` or `PUSH name ...`; `None` for another text.
+pub fn body_action(text: &str) -> Option<Action> {
     match read_control(text) {
-        Ok(ControlRequest::Place { placement, .. }) => Some(placement),
+        Ok(ControlRequest::Place { placement, .. }) => Some(Action::Place(placement)),
+        Ok(ControlRequest::Push { push, .. }) => Some(Action::Push(push)),
         Ok(_) | Err(_) => None,
     }
 }

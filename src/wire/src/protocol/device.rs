@@ -291,7 +291,7 @@ pub fn write_sample(step: StepIndex, timestep: Timestep, values: &[f64], dropped
 pub fn reply(applied: &AppliedCommand) -> String {
     match &applied.command.action {
         Action::Drive(_) => frame(applied.before.numbers()),
-        Action::Configure(_) | Action::Fault(_) | Action::Place(_) => "OK".to_owned(),
+        Action::Configure(_) | Action::Fault(_) | Action::Place(_) | Action::Push(_) => "OK".to_owned(),
         Action::Hear => format!("<{}>", applied.command.text),
     }
 }

@@ -34,6 +34,7 @@ mod fault;
 mod framing;
 mod number;
 mod place;
+mod push;
 mod refusal;
 mod request;
 mod robot;
@@ -50,12 +51,13 @@ pub use answer::word;
 pub use board::{CommandBoard, Order};
 pub use camera::{CameraSession, ImageForm, ImageRequest, image_header};
 pub use control::{
-    CONTROL_VERBS, ControlRequest, device_named, faulty_device, lockstep_member, placement_of, read_control,
+    CONTROL_VERBS, ControlRequest, body_action, device_named, faulty_device, lockstep_member, read_control,
 };
 pub use device::{action, check_command, command, describe, reply};
 pub use framing::{Decoder, Flow, MAX_COMBINED, MAX_MESSAGE, Message};
 pub use number::{excerpt, frame, read_numbers};
 pub use place::placeable_body;
+pub use push::pushable_body;
 pub use refusal::Refusal;
 pub use request::{Accepted, Request};
 pub use robot::RobotSession;

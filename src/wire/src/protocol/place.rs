@@ -7,10 +7,10 @@ use super::{
     number::{excerpt, read_numbers},
     unknown_name::unknown_name,
 };
-use crate::signal::{BodyPlacement, Layout};
+use crate::signal::{BodyInfo, BodyPlacement, Layout};
 
 /// Largest coordinate of a placed body, m: rounding there is still 1e-11 m. A tenth of the engine's bound.
-const MAX_POSITION: f64 = 1e5;
+pub(super) const MAX_POSITION: f64 = 1e5;
 /// Largest velocity of a placed body, m/s and rad/s: a tenth and a hundredth of the engine's bounds, and the limit of
 /// joints' axes by default.
 const MAX_VELOCITY: f64 = 1e4;
@@ -61,16 +61,27 @@ fn set<const N: usize>(
     fits: impl Fn(f64) -> bool,
     highest: f64,
 ) -> Result<(), Refusal> {
+    let read = read_fixed(key, text, fits, highest)?;
+    match place.replace(read) {
+        None => Ok(()),
+        Some(_) => Err(Refusal::Parameter(format!("{key} is there twice; expected {PLACEMENT_KEYS}"))),
+    }
+}
+
+/// Reads the numbers of a key, each of which has to fit. `highest` is the bound of both signs that the error names.
+pub(super) fn read_fixed<const N: usize>(
+    key: &str,
+    text: &str,
+    fits: impl Fn(f64) -> bool,
+    highest: f64,
+) -> Result<[f64; N], Refusal> {
     let numbers = read_numbers(text)?;
     let read = <[f64; N]>::try_from(&numbers[..])
         .map_err(|_| Refusal::Count { expected: format!("{N} {key}"), got: numbers.len() })?;
     if let Some(got) = read.into_iter().find(|&value| !fits(value)) {
         return Err(Refusal::Range { name: key.to_owned(), expected: format!("{} to {highest}", -highest), got });
     }
-    match place.replace(read) {
-        None => Ok(()),
-        Some(_) => Err(Refusal::Parameter(format!("{key} is there twice; expected {PLACEMENT_KEYS}"))),
-    }
+    Ok(read)
 }
 
 /// The quaternion at length 1, which it has nearly.
@@ -91,20 +102,30 @@ fn unit(quaternion: [f64; 4]) -> Result<[f64; 4], Refusal> {
 /// # Errors
 /// There is none of this name, or its pose cannot be set; the text has the reason, or lists the names.
 pub fn placeable_body(layout: &Layout, name: &str) -> Result<BodyId, Refusal> {
+    let body = body_named(layout, name, |info| info.set_pose_obstacle.is_none())?;
+    match layout.body_infos()[body.index()].set_pose_obstacle {
+        Some(why) => Err(Refusal::State(format!("'{name}' cannot be placed: {why}"))),
+        None => Ok(body),
+    }
+}
+
+/// The body of a name: a robot's first for `robot`, one of its others for `robot/body`, otherwise an object. The error
+/// lists the robots, and those objects that `can_be_meant`.
+pub(super) fn body_named(
+    layout: &Layout,
+    name: &str,
+    can_be_meant: impl Fn(&BodyInfo) -> bool,
+) -> Result<BodyId, Refusal> {
     let infos = layout.body_infos();
     let robot = layout.robots().iter().position(|robot| robot.name == name);
     let first_of = |robot: usize| infos.iter().position(|info| info.robot.is_some_and(|of| of.index() == robot));
     let body = robot.and_then(first_of).or_else(|| infos.iter().position(|info| info.name == name));
-    let Some(body) = body else {
+    body.map(BodyId::new).ok_or_else(|| {
         let robots = layout.robots().iter().map(|robot| robot.name.clone());
-        let objects = infos.iter().filter(|info| info.robot.is_none() && info.set_pose_obstacle.is_none());
+        let objects = infos.iter().filter(|info| info.robot.is_none() && can_be_meant(info));
         let known: Vec<String> = robots.chain(objects.map(|info| info.name.clone())).collect();
-        return Err(unknown_name(&known, name, "SCENE"));
-    };
-    match infos[body].set_pose_obstacle {
-        Some(why) => Err(Refusal::State(format!("'{name}' cannot be placed: {why}"))),
-        None => Ok(BodyId::new(body)),
-    }
+        unknown_name(&known, name, "SCENE")
+    })
 }
 
 #[cfg(test)]
@@ -112,10 +133,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{
-        protocol::number::frame,
-        signal::{BodyInfo, Port},
-    };
+    use crate::{protocol::number::frame, signal::Port};
     use simpartner_model::RobotId;
 
     #[test]
@@ -182,6 +200,7 @@ mod tests {
             name: name.into(),
             robot: robot.map(RobotId::new),
             set_pose_obstacle,
+            is_fixed: false,
         };
         let held = Some("it is static");
         let layout = Layout::new(4, 0, Vec::new())

@@ -91,6 +91,31 @@ pub struct BodyPlacement {
     pub angular_velocity: Option<[f64; 3]>,
 }
 
+/// A push on a body for some time. A later push on the same body takes its place.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BodyPush {
+    /// Point of the body, in its axes from its origin, m; `None` is its centre of mass.
+    pub point: Option<[f64; 3]>,
+    /// Its cause.
+    pub pull: Pull,
+    /// Duration, s of simulated time. 0 ends an earlier push.
+    pub duration_s: f64,
+}
+
+/// Cause of a push.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Pull {
+    /// A force at the point, N, and a torque, N m, both in world axes.
+    Wrench {
+        /// The force.
+        force: [f64; 3],
+        /// The torque.
+        torque: [f64; 3],
+    },
+    /// A spring with a damper from the point to this place of the world, m.
+    Spring([f64; 3]),
+}
+
 /// Target of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
@@ -130,6 +155,8 @@ pub enum Action {
     Hear,
     /// Sets the pose and velocity of a body.
     Place(BodyPlacement),
+    /// Pushes a body for some time.
+    Push(BodyPush),
 }
 
 /// Sets the last of an actuator's `fields` to the values of a command; NaN leaves a field unchanged. False for more
@@ -175,7 +202,7 @@ impl Command {
         let parameters = match &self.action {
             Action::Drive(values) => size_of_val(&values[..]),
             Action::Configure(parameters) => size_of_val(&parameters[..]),
-            Action::Fault(_) | Action::Hear | Action::Place(_) => 0,
+            Action::Fault(_) | Action::Hear | Action::Place(_) | Action::Push(_) => 0,
         };
         // The answer to a text for an echo sensor is that text.
         COMMAND_OVERHEAD + 2 * self.text.len() + parameters

@@ -115,6 +115,8 @@ pub struct BodyInfo {
     pub robot: Option<RobotId>,
     /// Reason why its pose cannot be set; `None` if it can.
     pub set_pose_obstacle: Option<&'static str>,
+    /// True for a static body.
+    pub is_fixed: bool,
 }
 
 /// The layout of a [`StepRecord`](super::StepRecord): the index of each body, joint and device in its arrays. All

@@ -25,8 +25,8 @@ pub use camera::{CameraOptics, Encoding, Lens};
 pub use chain::StateChain;
 pub use client::ClientId;
 pub use command::{
-    Action, ActuatorState, AppliedCommand, BodyPlacement, Command, Configuration, Fault, MAX_STATE_NUMBERS,
-    NoiseFigure, Target, set_fields,
+    Action, ActuatorState, AppliedCommand, BodyPlacement, BodyPush, Command, Configuration, Fault, MAX_STATE_NUMBERS,
+    NoiseFigure, Pull, Target, set_fields,
 };
 pub use contact::{Contact, Contacts, MOST_CONTACTS};
 pub use event::{Event, EventKind};

@@ -31,6 +31,11 @@ impl Renumbering {
         }
     }
 
+    /// The id of a body.
+    pub fn body(&self, body: BodyId) -> Option<BodyId> {
+        self.bodies.get(body.index()).copied().flatten()
+    }
+
     /// The id of a device.
     pub fn device(&self, device: DeviceId) -> Option<DeviceId> {
         self.devices.get(device.index()).copied().flatten()
@@ -45,7 +50,7 @@ impl Renumbering {
     pub fn target(&self, target: Target) -> Option<Target> {
         match target {
             Target::Device(device) => self.device(device).map(Target::Device),
-            Target::Body(body) => self.bodies.get(body.index()).copied().flatten().map(Target::Body),
+            Target::Body(body) => self.body(body).map(Target::Body),
         }
     }
 

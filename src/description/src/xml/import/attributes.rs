@@ -1,5 +1,9 @@
 //! Attributes of foreign elements: lookup, conversion to numbers, and problems of missing ones.
 
+use std::f64::consts::FRAC_PI_2;
+
+use bevy_math::DVec3;
+
 use super::super::{node::Node, reading::Reading};
 use crate::text::numbers::{read_spaced_numbers, shorten};
 
@@ -35,6 +39,29 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str
         reading.warn(place, what, "the first of them count".into());
     }
     Some(*first)
+}
+
+/// Error of the angle 1.57 as a quarter turn, rad; two such quarter turns, 3.14, have twice of it.
+const QUARTER_TURN_ERROR: f64 = 8.1e-4;
+/// Error of an angle above which its change is told, rad: beyond that of 1.5708.
+const TOLD_ERROR: f64 = 1e-5;
+
+/// Roll, pitch and yaw in radians, where decimals of quarter turns, such as 1.5707 and -3.14, become these exactly. A
+/// cylinder that was to lie on its side would otherwise stand on the rim of one end, and a wheel would have no width.
+pub(super) fn exact_quarter_turns(reading: &Reading, offset: usize, angles: DVec3) -> DVec3 {
+    DVec3::from_array(angles.to_array().map(|angle| {
+        let count = (angle / FRAC_PI_2).round();
+        let exact = count * FRAC_PI_2;
+        let error = (angle - exact).abs();
+        if error > QUARTER_TURN_ERROR * count.abs() {
+            return angle;
+        }
+        if error > TOLD_ERROR {
+            let what = "angles within 0.0009 rad of a quarter turn are taken as one".to_owned();
+            reading.warn_once(offset, what, format!("{angle} becomes {exact:.6}; give seven digits for another angle"));
+        }
+        exact
+    }))
 }
 
 /// The numbers of an attribute; empty if it is absent.

@@ -367,7 +367,7 @@ pub(super) enum Mount {
 }
 
 /// Noise of a quantity, or of all quantities without a name.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Noise {
     pub(super) of: Option<&'static str>,
     pub(super) standard_deviation: f64,

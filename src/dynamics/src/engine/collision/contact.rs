@@ -15,6 +15,10 @@ use crate::engine::state::addresses::LinkAddress;
 /// rows of closed contacts.
 pub(crate) const SEARCH_MARGIN: f64 = 0.002;
 
+/// Largest margin of a shape on a ground, as a fraction of the radius of the ball around it: less than half of the
+/// height of a cube.
+pub(crate) const SMALL_SHAPE_MARGIN: f64 = 0.5;
+
 /// Combined contact properties of two surfaces.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Surface {

@@ -58,7 +58,7 @@ use self::{
     surroundings::Surroundings,
 };
 pub(crate) use self::{
-    contact::{Contact, SEARCH_MARGIN, Surface},
+    contact::{Contact, SEARCH_MARGIN, SMALL_SHAPE_MARGIN, Surface},
     convex::Hull,
     face_outlines::FaceOutlines,
     faces::Faces,
@@ -267,7 +267,9 @@ impl Collider {
         let shape = MovingShape { geom: &geoms[index], centre: placement.centre, tree };
         let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.rim_speed());
         let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.norm() + spin) };
-        let ahead = SEARCH_MARGIN.max(2.0 * h * shape.max_approach_speed());
+        // Within the margin, the upper corners of a box of 1 mm would count among those that it stands on.
+        let margin = SEARCH_MARGIN.min(SMALL_SHAPE_MARGIN * sizes.size);
+        let ahead = margin.max(2.0 * h * shape.max_approach_speed());
         let surroundings = Surroundings { model: &self.model, trees };
         for (number, ground) in grounds {
             self.hits.clear();

@@ -234,7 +234,7 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
             RUN,
             STEP,
             integer("ordinal", "position within the step, from 0"),
-            integer("port", "port number of the device in the model; 0 for a placement (PLACE)"),
+            integer("port", "port number of the device in the model; 0 for a placement or a push (PLACE, PUSH)"),
             integer("componentID", "number of the device, or of the body that PLACE moved")
                 .refers_to(Reference::Component),
             integer("client", "number of the client's connection; 0 for a sequence that the server itself played"),

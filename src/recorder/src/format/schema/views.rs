@@ -255,7 +255,8 @@ const WHEEL_LOG: Table = view(
             "slip",
             "1",
             "slip ratio: (rolling - along) over the larger magnitude of the two, with the sign of rolling. 0 is \
-             rolling, 1 spinning on the spot, -1 skidding with a locked wheel. NULL off the ground and below 1 mm/s",
+             rolling, 1 spinning on the spot, -1 skidding with a locked wheel, above 1 to 2 rolling against the \
+             motion. NULL off the ground and below 1 mm/s",
         ),
         real(
             "slip_angle",
@@ -353,7 +354,7 @@ const COMMAND_LOG: Table = view(
     "commandLog",
     Key::Simulation,
     "step, ordinal",
-    "A command, with the step in which it took effect. For a placement (PLACE) the column `device` has the name of the \
+    "A command, with the step in which it took effect. For a placement or a push (PLACE, PUSH) the column `device` has the name of the \
      body, and `kind` is NULL.",
     &[
         RUN,

@@ -138,8 +138,8 @@ device_kinds! {
         in_free_fall: ALIKE,
         attributes: &["rays", "halfAngle", "layers", "verticalHalfAngle", "range"],
         ..sensor(
-            "Distances along a fan of rays, each as of a DistanceSensor. The rays are in the sensor's z-x plane, from \
-             minus to plus `halfAngle` about its z axis. With several layers, the fans are tilted towards y, from \
+            "Distances along a fan of rays, each as of a DistanceSensor. The rays are in the sensor's z-x plane, at \
+             angles from minus to plus `halfAngle`, which count from its z axis towards x. With several layers, the fans are tilted towards y, from \
              minus to plus `verticalHalfAngle`, in the order from the lowest. A ray without an obstacle reads the \
              range, without noise. All rays measure in the same step. A reading of more than 200 rays arrives one \
              period (1/rate) after its step, as from a scanner that turns once in each period, or after `latency` if \

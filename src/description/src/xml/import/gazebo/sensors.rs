@@ -19,6 +19,9 @@ use crate::{
     xml::node::Node,
 };
 
+/// Least range of a lidar that is told, m: below it hardly anything fits before the lens.
+const LEAST_TOLD_RANGE: f64 = 0.05;
+
 /// Sensors on a link: our word for each.
 const ON_LINKS: [(&str, DeviceKind); 13] = [
     ("imu", DeviceKind::ImuSensor),
@@ -152,17 +155,30 @@ impl Gazebo<'_, '_, '_> {
             // Turned up about our x axis, against its sense.
             pose = pose.then(&Pose::from_xyz_rpy(DVec3::ZERO, DVec3::new(-0.5 * (low + high), 0.0, 0.0)));
         }
-        let range = rays.and_then(|rays| child(rays, "range")).and_then(|range| number(self.reading, range, "max"));
+        let range_node = rays.and_then(|rays| child(rays, "range"));
+        let range = range_node.and_then(|range| number(self.reading, range, "max"));
+        let least = range_node.and_then(|range| number(self.reading, range, "min")).unwrap_or(0.0);
+        if let Some(node) = range_node.filter(|_| least > LEAST_TOLD_RANGE) {
+            let what = format!("the least range of a lidar, {least} m, is left out");
+            self.notes.add(node.offset, what, "it reads nearer distances too; leave them out by its reader");
+        }
         attributes
             .extend(range.filter(|range| *range > 0.0 && *range <= 1e6).map(|range| ("range", range.to_string())));
         pose
     }
 
-    /// Noise of the axes of an IMU: the first axis represents all.
+    /// Noise of the axes of an IMU: the first axis represents all, and is told if the others have another.
     fn imu_noise(&self, node: &Node) -> Vec<Noise> {
         let of = |tag: &str, quantity: &'static str| {
             let vector = child(child(node, "imu")?, tag)?;
-            self.noise(child(child(vector, "x")?, "noise")?, Some(quantity))
+            let of_axis = |axis: &str| self.noise(child(child(vector, axis)?, "noise")?, Some(quantity));
+            let axes = ["x", "y", "z"].map(of_axis);
+            if axes[0] != axes[1] || axes[0] != axes[2] {
+                let what = format!("noise of <{tag}> that differs between axes");
+                self.notes.add(vector.offset, what, "each axis has that of the x axis");
+            }
+            let [first, ..] = axes;
+            first
         };
         [("angular_velocity", "angularVelocity"), ("linear_acceleration", "specificForce")]
             .into_iter()

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Pose;
 
-use super::super::{attributes::attribute, gazebo::numbers};
+use super::super::{
+    attributes::{attribute, exact_quarter_turns},
+    gazebo::numbers,
+};
 use crate::{
     text::{numbers::shorten, tree::child},
     xml::{node::Node, reading::Reading},
@@ -232,5 +235,5 @@ pub(in super::super) fn read_pose(reading: &Reading, node: &Node) -> Pose {
     let Some(given) = numbers::<6>(reading, node) else { return Pose::IDENTITY };
     let angles = DVec3::from_slice(&given[3..]);
     let scale = if attribute(node, "degrees") == Some("true") { 1f64.to_radians() } else { 1.0 };
-    Pose::from_xyz_rpy(DVec3::from_slice(&given), angles * scale)
+    Pose::from_xyz_rpy(DVec3::from_slice(&given), exact_quarter_turns(reading, node.text_offset, angles * scale))
 }

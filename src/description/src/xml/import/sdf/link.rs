@@ -32,6 +32,25 @@ const DEFAULT_DENSITY: f64 = 1000.0;
 /// Thickness of the slab that replaces a plane other than the ground, and its default width, metres.
 const SLAB_THICKNESS: f64 = 1.0;
 
+/// The elements of a `<link>` that SDF has and that are read, or change nothing.
+const LINK_ELEMENTS: [&str; 15] = [
+    "collision",
+    "enable_wind",
+    "frame",
+    "gravity",
+    "inertial",
+    "kinematic",
+    "light",
+    "must_be_base_link",
+    "plugin",
+    "pose",
+    "self_collide",
+    "sensor",
+    "origin",
+    "velocity_decay",
+    "visual",
+];
+
 impl Sdf<'_, '_> {
     /// Reads a link at a pose in the file's frame; its elements may be relative to other frames of its model.
     pub(super) fn read_link(&mut self, node: &Node, pose: Pose, is_fixed: bool, frames: &Frames) -> Link {
@@ -72,6 +91,12 @@ impl Sdf<'_, '_> {
             self.notes.add(node.offset, what, "all of a body has one class, that of its first visual with a label");
         }
         link.mass = self.read_mass(node, spread, at);
+        self.note_link_elements(node);
+        link
+    }
+
+    /// Tells of the elements of a link that have no effect here, and of unknown ones.
+    fn note_link_elements(&self, node: &Node) {
         let silent = |node: &Node| {
             let zero = self.text(node, "linear").is_none_or(|text| text == "0")
                 && self.text(node, "angular").is_none_or(|text| text == "0");
@@ -85,11 +110,18 @@ impl Sdf<'_, '_> {
                 "projector" | "audio_source" | "battery" | "fluid_added_mass" | "particle_emitter" => {
                     "nothing of it is simulated"
                 }
+                "enable_wind" if is_true(other.text.trim()) => "the wind of a world acts on bodies with drag",
+                name if !name.contains(':') && !LINK_ELEMENTS.contains(&name) => {
+                    let near = self.reading.nearest(name, LINK_ELEMENTS.into_iter());
+                    let help =
+                        near.map_or("nothing of it is simulated".into(), |near| format!("did you mean <{near}>?"));
+                    self.reading.warn(other.offset, format!("<{name}> of <link> is unknown, and left out"), help);
+                    continue;
+                }
                 _ => continue,
             };
             self.notes.add(other.offset, format!("<{}> of <link> is left out", other.name), meaning);
         }
-        link
     }
 
     /// Without an `<inertial>` the format has 1 kg and 1 kg m² about each axis.
@@ -172,6 +204,11 @@ impl Sdf<'_, '_> {
     /// Diffuse or ambient colour, emitted light, and the image of the base colour.
     fn read_finish(&self, material: &Node) -> Finish {
         let color = |tag: &str| self.read_color(child(material, tag)?);
+        let has_color = ["diffuse", "ambient", "pbr"].iter().any(|tag| child(material, tag).is_some());
+        if let Some(script) = child(material, "script").filter(|_| !has_color) {
+            let what = "a <script> of a <material> is left out";
+            self.notes.add(script.offset, what, "what has it is shown in a colour of the page; give it a <diffuse>");
+        }
         let is_light = |color: &Color| [color.red, color.green, color.blue] != [0; 3];
         let work = child(material, "pbr").and_then(|pbr| child(pbr, "metal").or(child(pbr, "specular")));
         let image = work.and_then(|work| child(work, "albedo_map")).map(|map| map.text.trim());

@@ -47,6 +47,8 @@ pub(super) use self::frames::read_pose;
 
 /// The magnetic field of worlds without one, T, as the format's description has it.
 const DEFAULT_MAGNETIC_FIELD: DVec3 = DVec3::new(5.5645e-6, 22.8758e-6, -42.3884e-6);
+/// Our length of a step by default, s.
+const DEFAULT_STEP: f64 = 0.001;
 /// Largest latitude of our format, degrees.
 const MAX_LATITUDE: f64 = 89.0;
 /// The root element.
@@ -133,18 +135,27 @@ impl<'r, 'a> Sdf<'r, 'a> {
                 "scene"
                 | "light"
                 | "gui"
-                | "physics"
                 | "audio"
-                | "wind"
                 | "atmosphere"
                 | "magnetic_field"
                 | "state"
                 | "spherical_coordinates" => {}
+                "physics" => self.note_timestep(node),
+                "wind" if self.vector(node, "linear_velocity").is_none_or(|wind| wind == DVec3::ZERO) => {}
+                "wind" => self.notes.add(node.offset, "<wind> is left out", "give the world a <wind> of ours"),
                 "plugin" => self.gazebo(&scope, 0).read_world_plugin(node),
                 other => self.notes.add(node.offset, format!("<{other}> is left out"), "nothing of it is simulated"),
             }
         }
         self.vector(section, "gravity").or(Some(DVec3::new(0.0, 0.0, -9.8)).filter(|_| section.name == "world"))
+    }
+
+    /// Tells of a timestep that is not ours.
+    fn note_timestep(&self, physics: &Node) {
+        if let Some(step) = self.number(physics, "max_step_size").filter(|step| *step != DEFAULT_STEP) {
+            let what = format!("a <max_step_size> of {step} s is left out");
+            self.notes.add(physics.offset, what, "the setting simulation.timestep_ms has the length of a step");
+        }
     }
 
     /// Reads the place of a world on the earth, and its magnetic field if something measures it.
