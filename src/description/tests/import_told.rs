@@ -49,13 +49,13 @@ fn decimals_of_quarter_turns_are_quarter_turns() {
         {
             let (axle, said) = axle(name, &text(angle));
             assert!(axle.y.abs() < 1e-14, "{name} {angle}: {axle}");
-            assert_eq!(said.contains("are taken as one"), is_told, "{name} {angle}: {said}");
+            assert_eq!(said.contains("are taken as quarter turns"), is_told, "{name} {angle}: {said}");
         }
-        for angle in ["1.56", "0.0005", "1.5", "3.13"] {
+        for angle in ["1.56", "1.58", "1.5704", "1.6", "0.0005", "1.5", "3.13", "1.5707123456789"] {
             let (axle, said) = axle(name, &text(angle));
             let exact = angle.parse::<f64>().unwrap().cos().abs();
             assert!((axle.y.abs() - exact).abs() < 1e-12, "{name} {angle}: {axle}");
-            assert!(!said.contains("are taken as one"), "{name} {angle}: {said}");
+            assert!(!said.contains("are taken as quarter turns"), "{name} {angle}: {said}");
         }
     }
 }

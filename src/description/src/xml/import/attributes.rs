@@ -41,27 +41,38 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str
     Some(*first)
 }
 
-/// Error of the angle 1.57 as a quarter turn, rad; two such quarter turns, 3.14, have twice of it.
-const QUARTER_TURN_ERROR: f64 = 8.1e-4;
+/// Fewest decimals of an angle that is taken as a quarter turn: 1.6 is another angle.
+const LEAST_DECIMALS: usize = 2;
 /// Error of an angle above which its change is told, rad: beyond that of 1.5708.
 const TOLD_ERROR: f64 = 1e-5;
 
-/// Roll, pitch and yaw in radians, where decimals of quarter turns, such as 1.5707 and -3.14, become these exactly. A
-/// cylinder that was to lie on its side would otherwise stand on the rim of one end, and a wheel would have no width.
+/// Roll, pitch and yaw in radians, where quarter turns that are rounded or cut to some decimals, such as 1.5707 and
+/// -3.14, become exact. A cylinder that was to lie on its side would otherwise stand on the rim of one end, and a wheel
+/// would have no width.
 pub(super) fn exact_quarter_turns(reading: &Reading, offset: usize, angles: DVec3) -> DVec3 {
     DVec3::from_array(angles.to_array().map(|angle| {
-        let count = (angle / FRAC_PI_2).round();
-        let exact = count * FRAC_PI_2;
-        let error = (angle - exact).abs();
-        if error > QUARTER_TURN_ERROR * count.abs() {
-            return angle;
-        }
-        if error > TOLD_ERROR {
-            let what = "angles within 0.0009 rad of a quarter turn are taken as one".to_owned();
-            reading.warn_once(offset, what, format!("{angle} becomes {exact:.6}; give seven digits for another angle"));
+        let Some(exact) = rounded_quarter_turn(angle) else { return angle };
+        if (angle - exact).abs() > TOLD_ERROR {
+            let what = "angles that are rounded quarter turns are taken as quarter turns".to_owned();
+            reading.warn_once(
+                offset,
+                what,
+                format!("{angle} becomes {exact:.6}; give more decimals for another angle"),
+            );
         }
         exact
     }))
+}
+
+/// The quarter turns that an angle is, rounded or cut to its decimals, rad; `None` for another angle.
+fn rounded_quarter_turn(angle: f64) -> Option<f64> {
+    let exact = (angle / FRAC_PI_2).round() * FRAC_PI_2;
+    let text = angle.to_string();
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let is_decimal = (LEAST_DECIMALS..f64::DIGITS as usize).contains(&decimals) && exact != 0.0;
+    let scaled = exact * 10f64.powi(decimals as i32);
+    let given = (angle * 10f64.powi(decimals as i32)).round();
+    (is_decimal && (given == scaled.round() || given == scaled.trunc())).then_some(exact)
 }
 
 /// The numbers of an attribute; empty if it is absent.
