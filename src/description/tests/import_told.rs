@@ -97,7 +97,7 @@ fn what_an_sdf_file_says_and_is_left_out_is_told() {
         ("", "<colision name=\"d\"/>", "did you mean <collision>?"),
         ("", &imu("0.2"), "noise of <angular_velocity> that differs between axes"),
         ("", &imu(""), "noise of <angular_velocity> that differs between axes"),
-        ("", &lidar("0.3"), "the least range of a lidar, 0.3 m, is left out"),
+        ("", &lidar("0.3"), "the minimum range of a lidar, 0.3 m, is left out"),
         ("", &format!("{script}</material></visual>"), "a <script> of a <material> is left out"),
     ] {
         let said = world(of_world, of_link);

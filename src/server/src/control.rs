@@ -6,7 +6,7 @@ use simpartner_description::Parameters;
 use simpartner_model::{BodyId, StepIndex};
 use simpartner_wire::{
     protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, MAX_GIVEN, MAX_MESSAGE, Message, Order, Refusal},
-    signal::{Action, ClientId, Command, Fault, Reservation, Target},
+    signal::{Action, ClientId, Command, Fault, Layout, Reservation, Target},
 };
 
 use super::{
@@ -84,12 +84,14 @@ pub(super) async fn answer(shared: &Arc<Shared>, client: ClientId, request: Cont
             return write_ok(send_fault(shared, client, device, *fault, text), out);
         }
         ControlRequest::Place { name, placement, text } => {
-            let body = protocol::placeable_body(&shared.handle.layout(), name);
-            return write_ok(send_to_body(shared, client, body, Action::Place(*placement), text), out);
+            let layout = shared.handle.layout();
+            let body = protocol::placeable_body(&layout, name);
+            return write_ok(send_to_body(shared, client, (&layout, body), Action::Place(*placement), text), out);
         }
         ControlRequest::Push { name, push, text } => {
-            let body = protocol::pushable_body(&shared.handle.layout(), name);
-            return write_ok(send_to_body(shared, client, body, Action::Push(*push), text), out);
+            let layout = shared.handle.layout();
+            let body = protocol::pushable_body(&layout, name);
+            return write_ok(send_to_body(shared, client, (&layout, body), Action::Push(*push), text), out);
         }
         ControlRequest::Spawn(spawn) => {
             return match world_edit::edit_world(shared, WorldEdit::Spawn(spawn.clone())).await {
@@ -141,11 +143,11 @@ fn send_fault(shared: &Shared, client: ClientId, device: &str, fault: Fault, tex
     served.board.accept(order, layout, &record, send).map(drop)
 }
 
-/// Queues a command for a body.
+/// Queues a command for a body. Its id is one of the layout, which another world may replace meanwhile.
 fn send_to_body(
     shared: &Shared,
     client: ClientId,
-    body: Result<BodyId, Refusal>,
+    (layout, body): (&Arc<Layout>, Result<BodyId, Refusal>),
     action: Action,
     text: &str,
 ) -> Result<(), Refusal> {
@@ -158,7 +160,7 @@ fn send_to_body(
         action,
         memory: Reservation::default(),
     };
-    shared.handle.commands(&shared.handle.layout(), vec![command]).map_err(refusal)
+    shared.handle.commands(layout, vec![command]).map_err(refusal)
 }
 
 fn write_ok(accepted: Result<(), Refusal>, out: &mut String) {

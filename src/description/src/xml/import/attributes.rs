@@ -43,8 +43,8 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str
 
 /// Fewest decimals of an angle that is taken as a quarter turn: 1.6 is another angle.
 const LEAST_DECIMALS: usize = 2;
-/// Error of an angle above which its change is told, rad: beyond that of 1.5708.
-const TOLD_ERROR: f64 = 1e-5;
+/// Change of an angle, rad, above which the importer warns. The decimals of 1.5708 change by 4e-6 rad.
+const WARNED_CHANGE: f64 = 1e-5;
 
 /// Roll, pitch and yaw in radians, where quarter turns that are rounded or cut to some decimals, such as 1.5707 and
 /// -3.14, become exact. A cylinder that was to lie on its side would otherwise stand on the rim of one end, and a wheel
@@ -52,7 +52,7 @@ const TOLD_ERROR: f64 = 1e-5;
 pub(super) fn exact_quarter_turns(reading: &Reading, offset: usize, angles: DVec3) -> DVec3 {
     DVec3::from_array(angles.to_array().map(|angle| {
         let Some(exact) = rounded_quarter_turn(angle) else { return angle };
-        if (angle - exact).abs() > TOLD_ERROR {
+        if (angle - exact).abs() > WARNED_CHANGE {
             let what = "angles that are rounded quarter turns are taken as quarter turns".to_owned();
             reading.warn_once(
                 offset,

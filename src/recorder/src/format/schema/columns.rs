@@ -145,7 +145,7 @@ pub(super) const CONTACT_NORMAL: Columns =
 pub(super) const CONTACT_FORCE: Columns =
     real("F_x, F_y, F_z", "N", "force on the body at this point, mean over the step, world axes");
 pub(super) const CONTACT_GAP: Columns =
-    real("gap", "m", "distance between the two surfaces before the step; negative is penetration");
+    real("gap", "m", "distance between the two surfaces in the middle of the step; negative is penetration");
 pub(super) const ANCHOR: Columns = real("anchorx, anchory, anchorz", "m", "position of the joint's anchor, world axes");
 pub(super) const JOINT_POSITION: Columns = real(
     "position_1, position_2, position_3",

@@ -235,7 +235,7 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
             STEP,
             integer("ordinal", "position within the step, from 0"),
             integer("port", "port number of the device in the model; 0 for a placement or a push (PLACE, PUSH)"),
-            integer("componentID", "number of the device, or of the body that PLACE moved")
+            integer("componentID", "number of the device, or of the body of a placement or a push")
                 .refers_to(Reference::Component),
             integer("client", "number of the client's connection; 0 for a sequence that the server itself played"),
             text("text, reply", "the command, and the server's answer"),

@@ -354,8 +354,8 @@ const COMMAND_LOG: Table = view(
     "commandLog",
     Key::Simulation,
     "step, ordinal",
-    "A command, with the step in which it took effect. For a placement or a push (PLACE, PUSH) the column `device` has the name of the \
-     body, and `kind` is NULL.",
+    "A command, with the step in which it took effect. For a placement or a push (PLACE, PUSH) the column `device` has \
+     the name of the body, and `kind` is NULL.",
     &[
         RUN,
         STEP,

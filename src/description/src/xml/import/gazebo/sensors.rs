@@ -19,8 +19,8 @@ use crate::{
     xml::node::Node,
 };
 
-/// Least range of a lidar that is told, m: below it hardly anything fits before the lens.
-const LEAST_TOLD_RANGE: f64 = 0.05;
+/// Minimum range of a lidar, m, above which the importer warns that ours has none. Nearer than that is its own housing.
+const WARNED_MINIMUM_RANGE: f64 = 0.05;
 
 /// Sensors on a link: our word for each.
 const ON_LINKS: [(&str, DeviceKind); 13] = [
@@ -158,16 +158,16 @@ impl Gazebo<'_, '_, '_> {
         let range_node = rays.and_then(|rays| child(rays, "range"));
         let range = range_node.and_then(|range| number(self.reading, range, "max"));
         let least = range_node.and_then(|range| number(self.reading, range, "min")).unwrap_or(0.0);
-        if let Some(node) = range_node.filter(|_| least > LEAST_TOLD_RANGE) {
-            let what = format!("the least range of a lidar, {least} m, is left out");
-            self.notes.add(node.offset, what, "it reads nearer distances too; leave them out by its reader");
+        if let Some(node) = range_node.filter(|_| least > WARNED_MINIMUM_RANGE) {
+            let what = format!("the minimum range of a lidar, {least} m, is left out");
+            self.notes.add(node.offset, what, "it reads nearer distances too; a client has to drop them");
         }
         attributes
             .extend(range.filter(|range| *range > 0.0 && *range <= 1e6).map(|range| ("range", range.to_string())));
         pose
     }
 
-    /// Noise of the axes of an IMU: the first axis represents all, and is told if the others have another.
+    /// Noise of the axes of an IMU: that of x stands for all, with a warning if y or z differ.
     fn imu_noise(&self, node: &Node) -> Vec<Noise> {
         let of = |tag: &str, quantity: &'static str| {
             let vector = child(child(node, "imu")?, tag)?;

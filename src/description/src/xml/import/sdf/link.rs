@@ -32,7 +32,7 @@ const DEFAULT_DENSITY: f64 = 1000.0;
 /// Thickness of the slab that replaces a plane other than the ground, and its default width, metres.
 const SLAB_THICKNESS: f64 = 1.0;
 
-/// The elements of a `<link>` that SDF has and that are read, or change nothing.
+/// Elements of a `<link>` in SDF that are read, or that have no effect on the simulation.
 const LINK_ELEMENTS: [&str; 15] = [
     "collision",
     "enable_wind",
@@ -95,7 +95,7 @@ impl Sdf<'_, '_> {
         link
     }
 
-    /// Tells of the elements of a link that have no effect here, and of unknown ones.
+    /// Warns of the elements of a link that have no effect here, and of unknown ones.
     fn note_link_elements(&self, node: &Node) {
         let silent = |node: &Node| {
             let zero = self.text(node, "linear").is_none_or(|text| text == "0")

@@ -150,11 +150,11 @@ impl<'r, 'a> Sdf<'r, 'a> {
         self.vector(section, "gravity").or(Some(DVec3::new(0.0, 0.0, -9.8)).filter(|_| section.name == "world"))
     }
 
-    /// Tells of a timestep that is not ours.
+    /// Warns of a timestep that differs from our default.
     fn note_timestep(&self, physics: &Node) {
         if let Some(step) = self.number(physics, "max_step_size").filter(|step| *step != DEFAULT_STEP) {
             let what = format!("a <max_step_size> of {step} s is left out");
-            self.notes.add(physics.offset, what, "the setting simulation.timestep_ms has the length of a step");
+            self.notes.add(physics.offset, what, "the setting simulation.timestep_s has the length of a step");
         }
     }
 
